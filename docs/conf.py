@@ -56,7 +56,7 @@ copybutton_exclude = ".linenos, .gp"
 
 
 def write_list_of_pages(app: Any, failure: Exception | None) -> None:
-    """Write `pages.md` for `/llms.txt`. It lists every page and its headings in the order of the navigation."""
+    """Write `pages.md` for `/llms.txt`. The file lists every page and its headings in the order of the navigation."""
     if failure is None and app.builder.name == "html":
         Path(app.outdir, "pages.md").write_text("\n".join(_lines(app.env)), encoding="utf-8")
 
@@ -80,13 +80,13 @@ def make_accessible(_app: Any, _page: str, _template: str, context: dict[str, An
 
 
 def captions_of(env: Any) -> dict[str, str]:
-    """Return the caption of the navigation that contains each page."""
+    """Map each page to the caption of the navigation section that contains the page."""
     trees = env.get_doctree("index").findall(lambda node: node.tagname == "toctree")
     return {name: tree["caption"] for tree in trees for name in tree["includefiles"]}
 
 
 def add_breadcrumb(app: Any, page: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add a breadcrumb above the title. On the page of an error, the breadcrumb links to the list of errors."""
+    """Add a breadcrumb above the title. On the page of an error, the breadcrumb also links to the list of errors."""
     if not hasattr(app.env, "captions"):
         app.env.captions = captions_of(app.env)
     caption = app.env.captions.get(page, "")

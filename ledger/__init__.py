@@ -1,6 +1,6 @@
 """Service B: the anchoring ledger.
 
-Years later and offline, its proofs still show that a report existed and has not changed.
+Its proofs show, even years later and offline, that a report existed and has not changed.
 
 The service has one append-only Merkle log (RFC 6962, C2SP formats) and an HTTP API. An entry is the SHA-256 of a report
 and a commitment to the report's submitter, subject, and type. The tree contains no personal data, so `erase_subject`

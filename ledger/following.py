@@ -44,8 +44,8 @@ class Follower:
     def follow(self) -> Checkpoint:
         """Verify the newest checkpoint against the stored checkpoint. Store and return the larger checkpoint.
 
-        If no checkpoint is stored, the newest checkpoint is trusted if the tiles have its root. Raises FollowError.
-        Raises ForkError, and then stores nothing.
+        If no checkpoint is stored, the newest checkpoint becomes trusted after the tiles prove its root. Raises
+        FollowError. Raises ForkError, and then stores nothing.
         """
         note = self._fetch("checkpoint", MAX_NOTE_BYTES, "the checkpoint")
         try:

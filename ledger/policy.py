@@ -37,7 +37,10 @@ class PolicyLog:
 
 @dataclass(frozen=True)
 class Witness:
-    """A witness. Groups and the quorum refer to its name. `url` is the prefix to which checkpoints are sent."""
+    """A witness. Groups and the quorum refer to a witness by its name.
+
+    `url` is the prefix to which checkpoints are sent.
+    """
 
     name: str
     verifier: WitnessVerifier

@@ -103,7 +103,10 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy:
 def check_with_any(
     text: str, report_hash: bytes, verifiers: Iterable[notes.Verifier], policy: Policy | None = None
 ) -> tuple[list[Step], notes.Verifier]:
-    """Verify a proof file with the key that signed its checkpoint. If no key did, verify with the last key."""
+    """Verify a proof file with the key that signed its checkpoint.
+
+    If none of the keys signed the checkpoint, verify with the last key.
+    """
     for verifier in verifiers:
         steps = check_proof(text, report_hash, verifier, policy)
         if steps[-1].name != "checkpoint":  # this step fails if the key belongs to another log

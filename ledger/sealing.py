@@ -1,4 +1,4 @@
-"""Sealing of blocks. Only this code appends to the log, with one transaction per block.
+"""Sealing of blocks. Only this module appends to the log, with one transaction per block.
 
 The transaction locks the log, reads the head, writes entries, tiles, and the signed block, and commits. The statements
 require an unchanged head, and the expected width of each tile. So even without the lock, the log can't get two
@@ -85,9 +85,9 @@ def seal(take: Take) -> list[Receipt]:
 
     Return their receipts in order after the commit.
 
-    A submission that is already anchored (same hash, user, and type) gets the earlier receipt. If all are anchored, no
-    block is created. If the database, `signing.check_guard`, or `signing.check_key` fails, raises LogUnavailableError
-    and appends nothing.
+    A submission that is already anchored (same hash, user, and type) gets the earlier receipt. If all submissions are
+    already anchored, no block is created. If the database, `signing.check_guard`, or `signing.check_key` fails, raises
+    LogUnavailableError and appends nothing.
     """
     taken: list[Submission] = []
 

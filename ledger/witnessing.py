@@ -161,7 +161,10 @@ class _WitnessState:
 
 
 class Asker:
-    """Sends requests to each witness with a URL. It stores failures, so use only one instance per process."""
+    """Sends requests to each witness with a URL.
+
+    The instance stores the failures in memory, so use only one instance per process.
+    """
 
     def __init__(self, own: Policy) -> None:
         self._witnesses = [_WitnessState(witness) for witness in own.witnesses if witness.url]
@@ -228,7 +231,8 @@ class Asker:
     def _outcome_of(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
         """Return the outcome of a request, its meaning, and the tree size in a conflict response.
 
-        The size is None if the response contains no size, or if it repeats the size that was sent and is current.
+        The size is None if the response contains no size, or if the response repeats the size that was sent and that
+        size is current.
         """
         try:
             answer = state.call.result()

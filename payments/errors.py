@@ -23,7 +23,10 @@ class CardDeclined(ApiError):
 
 
 class ProcessorUnavailable(ApiError):
-    """The outcome is unknown. A retry with the same key resolves it. Without a key, a retry would be a new payment."""
+    """The outcome is unknown. A retry with the same idempotency key determines the outcome.
+
+    Without a key, a retry would create a new payment.
+    """
 
     status, error, code = 502, "processor_unavailable", "E5002"
     message = "The card processor returned no clear result. Send the same request with the same Idempotency-Key again."

@@ -89,8 +89,8 @@ def _string_contains_card_number(text: str) -> bool:
     """Return whether a string contains a card number: 12 to 19 digits, with any gaps between the digits.
 
     The function ignores phone numbers with `+`, fractions, and bank account numbers (IBAN). In a longer run of digits,
-    for example after a date, it finds only numbers that are grouped as on cards. If punctuation separates the digits,
-    it also finds numbers whose groups have equal lengths.
+    for example after a date, the function finds only numbers whose digits are grouped as on cards. If punctuation
+    separates the digits, the function also finds numbers whose groups have equal lengths.
     """
     if text.isascii() and len(text) < _DIGITS_MIN:
         return False

@@ -30,7 +30,10 @@ def standard_signature(secret: str, *, message_id: str, timestamp: int, body: by
 def signature_headers(
     *, message_id: str, timestamp: int, body: bytes, header_secret: str, live_secrets: Sequence[str]
 ) -> dict[str, str]:
-    """Return the headers: X-Service-Signature by `header_secret`, and webhook-signature by all `live_secrets`."""
+    """Return the signature headers.
+
+    `header_secret` signs X-Service-Signature, and all `live_secrets` sign webhook-signature.
+    """
     signatures = (
         standard_signature(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in live_secrets
     )

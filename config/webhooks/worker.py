@@ -1,9 +1,9 @@
 """The worker, which publishes events, claims due deliveries, sends them, and stores the outcomes in a loop.
 
-Only the main thread uses the database. A lane is a thread with one connection to one endpoint, which sends a few
-deliveries sequentially. A fast receiver gets one lane, because a second lane would compete for the processor. A slow
-receiver gets more lanes, up to LANES_PER_ACCOUNT, so that it can't block the worker. Deliveries without a free lane
-return to the queue for STEP_ASIDE, so that deliveries of other accounts come first.
+Only the main thread uses the database. A lane is a thread that sends a few deliveries sequentially over one connection
+to one endpoint. A fast receiver gets one lane, because a second lane would compete for the processor. A slow receiver
+gets more lanes, up to LANES_PER_ACCOUNT, so that it can't block the worker. If no lane is free, a delivery returns to
+the queue for STEP_ASIDE, so that deliveries of other accounts come first.
 """
 
 import logging
@@ -89,7 +89,8 @@ class Worker:
     def run(self, *, once: bool = False) -> dict[str, int]:
         """Process deliveries until `stop` is called, or with `once` until no delivery is due. Return the counts.
 
-        With `once`, raises OperationalError for an unavailable database at the start. Otherwise, the worker waits.
+        With `once`, raises OperationalError if the database is unavailable at the start. Without `once`, the worker
+        waits for the database.
         """
         if once:
             connection.ensure_connection()
@@ -154,7 +155,7 @@ class Worker:
         return mark
 
     def _finish(self, deliveries: Sequence[Delivery]) -> None:
-        """Remove finished deliveries from their marks, and delete marks without deliveries."""
+        """Remove finished deliveries from their work marks, and delete the marks that have no deliveries left."""
         finished = {delivery.pk for delivery in deliveries}
         for in_hand in self._marks.values():
             in_hand.difference_update(finished)

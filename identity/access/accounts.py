@@ -36,7 +36,10 @@ def add_password_arguments(parser: ArgumentParser) -> None:
 
 
 def take_password(options: Mapping[str, Any], user: User) -> str:
-    """Return the password from the options or the prompt. Raises CommandError, or ValidationError if it is too weak."""
+    """Return the password from the options or the prompt.
+
+    Raises CommandError, or ValidationError if the password is too weak.
+    """
     if options["password"] is not None:
         if settings.PRODUCTION:
             raise CommandError("--password is visible in the list of processes. Use --password-stdin in production.")

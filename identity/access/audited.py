@@ -25,7 +25,7 @@ _ACCOUNT_KINDS = {
 
 
 def follow() -> None:
-    """Connect the signal receivers. The AppConfig's `ready` calls it once."""
+    """Connect the signal receivers. The AppConfig's `ready` calls this function once."""
     user_logged_in.connect(_log_in, dispatch_uid="audit-log-in")
     user_logged_out.connect(_log_out, dispatch_uid="audit-log-out")
     m2m_changed.connect(_change_groups, sender=User.groups.through, dispatch_uid="audit-groups")

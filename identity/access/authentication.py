@@ -1,7 +1,8 @@
-"""Authentication of requests by a JWT, an API key, or a signature. The form of the credential selects the method.
+"""Authentication of requests by a JWT, an API key, or a signature.
 
-A process caches the state of a credential for REMEMBERED_SECONDS. So the requests of a frequent caller need no query,
-and a revoked credential is rejected within that time.
+The format of the credential determines the authentication method. A process caches the state of a credential for
+REMEMBERED_SECONDS. So the requests of a frequent caller need no query, and a revoked credential is rejected within that
+time.
 """
 
 import time

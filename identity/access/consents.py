@@ -1,7 +1,8 @@
 """The consents of accounts, each with a kind, scope, start, and end.
 
-Services create consents with `give_consent` and end them with `Consent.objects…end`. An AppConfig declares, by kind,
-the function that ends a consent (`consent_endings`), and the expression for its name (`consent_names`).
+Services create consents with `give_consent` and end them with `Consent.objects…end`. For each kind of consent, an
+AppConfig declares the function that ends it (`consent_endings`). The AppConfig also declares the expression for the
+name of its bank or lender (`consent_names`).
 """
 
 from datetime import datetime

@@ -27,7 +27,7 @@ def login_attempt(
     for a name from an address. `login_name` limits the attempts for a name from all addresses. If `login_failure`
     rejects an attempt, `login_name` does not count it, so one address can't exhaust the limit of a name.
 
-    Two exceptions from `login_name` prevent an attacker from locking out the owner. A known `device`, in which the
+    Two exceptions to `login_name` prevent an attacker from locking out the owner. A known `device`, in which the
     account logged in or reset its password, has only a separate `login_failure` limit. In the API, `login_name` does
     not limit an attempt with a valid code of the second factor (`shows_code`). `login_failure` limits these attempts,
     so codes can't be guessed.

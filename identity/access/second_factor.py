@@ -10,7 +10,10 @@ def has_one(user: Any) -> bool:
 
 
 def any_has_one(**account: Any) -> bool:
-    """Check whether the matching account has a second factor. An unknown account causes the same single statement."""
+    """Check whether the matching account has a second factor.
+
+    The check runs the same SQL query for known and unknown accounts.
+    """
     from allauth.mfa.models import Authenticator
 
     return bool(Authenticator.objects.filter(**account).exists())

@@ -65,7 +65,7 @@ def verify_request(request: HttpRequest, secret: str) -> str:
 
 
 def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
-    """Store a signature. Raises SignatureReplayed if it is stored already.
+    """Store a signature. Raises SignatureReplayed if the signature is already stored.
 
     A retry with the same Idempotency-Key is accepted, because the operation runs once per key. A different key is
     rejected: the header is not signed, so an attacker could replay a captured request with a new key. The signature is

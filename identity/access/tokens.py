@@ -133,7 +133,7 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
 def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) -> RefreshToken | None:
     """Return a valid token of the client, or of a log-in if `client` is None.
 
-    The token may be used already. Otherwise, return None.
+    The returned token may have been used already. Otherwise, return None.
     """
     token = RefreshToken.objects.select_related("family__user", "family__client").filter(digest=digest_of(text)).first()
     if token is None or token.expires_at <= now or not family_is_live(token.family):
@@ -142,7 +142,7 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 
 
 def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
-    """Check whether a retry of the request with the token may get the stored response again.
+    """Check whether a retry of a refresh request may get the stored response again.
 
     Returns True for an unused token. Returns True for a used token during RETRY_WINDOW, until a newer token is used.
     """
@@ -204,7 +204,10 @@ def family_is_live(family: TokenFamily) -> bool:
 
 
 def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
-    """End log-ins with a removed authenticator. Apps remain authorized, without a second factor."""
+    """End the account's log-ins that used a second factor, because an authenticator was removed.
+
+    Apps stay authorized, but their `second_factor` becomes False.
+    """
     made_with_it = TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True)
     made_with_it.filter(client__isnull=True).revoke(now=timezone.now())
     made_with_it.filter(client__isnull=False).update(second_factor=False)
@@ -213,8 +216,8 @@ def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
     """Revoke the family of a refresh token.
 
-    `client` is the app with the token, or None for a log-in. Ignores unknown tokens, and tokens of other clients (RFC
-    7009).
+    `client` is the app that owns the token, or None for the token of a log-in. Ignores unknown tokens, and tokens of
+    other clients (RFC 7009).
     """
     live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
     for family in live:

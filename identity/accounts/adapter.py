@@ -70,7 +70,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def is_reauthentication_required(self, *, app: str, **options: Any) -> bool:
-        """Return False for staff who can't use a password, so that they can add their first second factor."""
+        """Return False for staff who can't use a password and have no second factor, so that they can add a factor."""
         user: Any = self.request.user
         if ISSUER_SESSION in self.request.session and not may_use_password(user) and not has_one(user):
             return False

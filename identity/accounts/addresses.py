@@ -50,7 +50,8 @@ def is_set_by_operator(user: User, email: str) -> bool:
 def accounts_with(email: str) -> list[User]:
     """Return the active accounts with an address. Accounts that have confirmed the address come first.
 
-    Unconfirmed addresses are included for accounts of operators, and for a sign-up before the first log-in.
+    Unconfirmed addresses are included for accounts whose address an operator set, and for a sign-up before the first
+    log-in.
     """
     rows = Q(emailaddress__email=email)
     confirmed = User.objects.filter(rows & Q(emailaddress__verified=True), is_active=True)

@@ -124,7 +124,7 @@ def action_in_words(action: str) -> str:
 
 
 def facts_about(person: Any) -> list[tuple[str, Any]]:
-    """Return an account's name, contact data, and status in words. The instance may be masked."""
+    """Return an account's name, contact data, and status in words. The fields of `person` may be masked."""
     groups = ", ".join(map(str, person.groups.all()))
     facts = [
         ("Name", person.get_full_name() or "No name"),
@@ -158,7 +158,10 @@ def mails_to(person: Any) -> Table:
 
 
 def sessions_of(person: Any) -> Table:
-    """Return the account's sessions that have not ended. The browser is masked like the account."""
+    """Return the account's sessions that have not ended.
+
+    If the account is masked, the name of the browser is masked too.
+    """
     current = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
     sessions = UserSession.objects.filter(user=person.pk, session_key__in=current).order_by("-last_seen_at")
     is_masked = getattr(person, "is_masked", False)

@@ -125,7 +125,7 @@ def cancel_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
 
 
 def process_requested(*, now: datetime) -> dict[str, int]:
-    """Run the erasures whose 14 days are over. Return the numbers of erased and failed accounts."""
+    """Run the erasures whose waiting period of 14 days is over. Return the numbers of erased and failed accounts."""
     carry_over(now=now)
     return _process("erasure", Erasure.objects.filter(status=Erasure.REQUESTED, look_at__lte=now), now)
 
@@ -162,7 +162,7 @@ def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
 
 
 def carry_over(*, now: datetime) -> None:
-    """Convert the deletion requests that a server of version 1.0 stored during the upgrade.
+    """Convert each deletion request that a server of version 1.0 stored during the upgrade to an erasure.
 
     The erasures start in 14 days. If the account is active, the request is deleted, because an operator has enabled the
     account again.
@@ -212,9 +212,10 @@ def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
 
 
 def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
-    """Erase an account immediately. An unknown id is ignored here, because it may still have rows in the ledger.
+    """Erase an account immediately.
 
-    Raises ValidationError with the obstacles.
+    If no account has this id, the function raises no error, because the ledger may still have rows of the user. Raises
+    ValidationError with the obstacles.
     """
     number = parse_positive_int64(user_id)
     if number is None or not User.objects.filter(pk=number).exists():

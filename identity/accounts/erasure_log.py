@@ -71,7 +71,7 @@ def newest() -> str | None:
 def missing() -> int:
     """Return the number of erasures that are in the file but not in the database.
 
-    A missing file has no erasures. Raises the errors of `read`.
+    A missing file counts as a file without erasures. Raises the errors of `read`.
     """
     try:
         keys = list(read(path())[0])

@@ -139,7 +139,7 @@ def _make(export: Export, *, now: datetime) -> bool:
 def _claim(key: Any) -> Export | None:
     """Reserve an export for this worker, with a new key and file name. Returns None if another worker has reserved it.
 
-    If the process of an earlier attempt ended, this deletes the file of the attempt.
+    If the process of an earlier attempt ended, the function deletes the file of that attempt.
     """
     now = timezone.now()
     free = Q(claimed_until__isnull=True) | Q(claimed_until__lte=now)

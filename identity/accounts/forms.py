@@ -136,7 +136,10 @@ class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
         return value
 
     def try_save(self, request: HttpRequest) -> tuple[Any, Any]:
-        """Create an account. For a known address, do the same work, and roll back the new account."""
+        """Create an account.
+
+        For a known address, do the same work as for an unknown address, and roll back the new account.
+        """
         forget_pending(self.cleaned_data["email"])
         if (wanted := request.POST.get("next", "")) and get_adapter(request).is_safe_url(wanted):
             request.session[AFTER_CONFIRMATION] = wanted
@@ -266,7 +269,7 @@ def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
 
 
 def _make_confirmation_mail(recipient: str) -> tuple[str, dict[str, Any]]:
-    """Return the template and the context of another mail after a sign-up with this address."""
+    """Return the template and the context of the mail that a user requests again after a sign-up with this address."""
     waiting = EmailAddress.objects.filter(email=recipient.lower(), verified=False)
     address = waiting.exclude(user__emailaddress__verified=True).order_by("-pk").first()
     if address is None or not address.can_set_verified():

@@ -137,7 +137,10 @@ def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
 
 
 def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> None:
-    """Accept an invitation whose address the staff's issuer has verified, and end its link. Raises LinkEnded."""
+    """Accept an invitation whose address the issuer of staff single sign-on has verified, and end its link.
+
+    Raises LinkEnded.
+    """
     with transaction.atomic():
         _admit(invitation, user, now)
         end_links(PURPOSE, subject=str(invitation.pk), now=now)

@@ -12,7 +12,10 @@ from django.views.i18n import set_language
 
 
 def chosen_language(request: HttpRequest) -> str:
-    """Return the language that the account or, without a log-in, the browser chose. Return "" without a choice."""
+    """Return the language that the account or, without a log-in, the browser chose.
+
+    Return "" if neither has chosen a language.
+    """
     user: Any = getattr(request, "user", None)
     if user is not None and user.is_authenticated and user.language:
         return str(user.language)

@@ -113,7 +113,7 @@ def _load(actor: Actor, identifier: str) -> ManagedAccount:
 
 
 def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
-    """Disable an account. If the customer has claimed it, end only the partner's access.
+    """Disable an account. If the customer has claimed the account, end only the partner's access.
 
     Raises the errors of `load_account`. Raises RecordNotEditable while a payment is in flight.
     """
@@ -156,7 +156,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
     """Return a token with which the partner acts on behalf of a customer, and write a history entry.
 
     Raises the errors of `load_account`. Raises RecordNotEditable if the account is disabled, belongs to staff or a
-    group, or an app excludes it (`account_not_acted_for`).
+    group, or a Django app excludes it (`account_not_acted_for`).
     """
     account = load_account(actor, identifier)
     user = account.user

@@ -226,7 +226,7 @@ class Erasure(models.Model):
     """The erasure of an account (GDPR Article 17). The row contains no personal data, and remains after the erasure.
 
     `account` is null if the status is `done`. `subject_key` is the keyed hash of the account's id. If the status is
-    `waiting`, laws require some records, and `look_at` is the next day on which a retention ends.
+    `waiting`, laws require the retention of some records, and `look_at` is the next day on which a retention ends.
     """
 
     REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")

@@ -64,7 +64,8 @@ def brand(_request: HttpRequest) -> dict[str, Any]:
 class NewPasswordPage(PasswordResetFromKeyView):  # type: ignore[misc]
     """The page behind a reset link. It marks the browser as known, so that strangers can't lock out its owner.
 
-    Failed log-ins of strangers use up the limit of a name. The link proves that the caller reads the account's mail.
+    Without this mark, failed log-ins of strangers could use up the limit of the owner's user name. The link proves that
+    the caller reads the account's mail.
     """
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -103,7 +104,7 @@ class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
     """
 
     def logout_other_user(self, confirmation: Any) -> None:
-        """Log out another account after the button, but not when the link is opened."""
+        """Log out the other account when the user presses the button, but not when the user opens the link."""
         if self.request.method == "POST":
             super().logout_other_user(confirmation)
 
@@ -228,7 +229,10 @@ class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
 
 
 class AddressLinkPage(LoginRequiredMixin, View):
-    """Confirms a new address. This requires the link, and a log-in of the account that requested the link."""
+    """Confirms a new address.
+
+    The confirmation requires the link, and a log-in of the account that requested the link.
+    """
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         user: Any = request.user

@@ -99,7 +99,10 @@ def _retention(tables: list[Table]) -> str:
 
 
 def _kept_records(user_id: int) -> list[dict[str, Any]]:
-    """Return the number of rows that an erasure would retain now, by legal ground. `until` is None if unknown."""
+    """Return the number of rows that an erasure would retain now, by legal ground.
+
+    `until` is None if the end of the retention is unknown.
+    """
     treatments = (treatment for table in register().values() for treatment in table.fields.values())
     rules = {treatment.keep.ground: treatment.keep for treatment in treatments if treatment.keep is not None}
     return [

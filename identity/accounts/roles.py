@@ -71,7 +71,10 @@ def roles() -> dict[str, InvitedRole]:
 
 
 def words_of(invitation: Invitation) -> dict[str, str]:
-    """Return the inviter and the role, in the active language. The role's check of the invitation must run before."""
+    """Return the names of the inviter and of the role, in the active language.
+
+    Call this function after the role's check of the invitation.
+    """
     title = str(roles()[invitation.role].title)
     return {"inviter": invitation.organization or settings.PROVIDER_NAME, "role": title}
 

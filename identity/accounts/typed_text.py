@@ -120,7 +120,11 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
 
 
 def _is_text(name: str, value: str) -> bool:
-    """Check whether a user may have typed a value. Outside of `_TEXTS`, choices and ids are ASCII without spaces."""
+    """Check whether a user may have typed a value.
+
+    In a field outside of `_TEXTS`, a value with spaces or non-ASCII characters is typed text, because choices and ids
+    contain neither.
+    """
     if name in _TEXTS:
         return bool(value.strip())
     return name != _BUTTON and (not value.isascii() or any(letter.isspace() for letter in value.strip()))

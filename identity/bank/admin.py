@@ -39,7 +39,7 @@ ACCOUNT_TYPES = ("depository", "credit", "loan", "investment", "brokerage", "pay
 
 @admin.register(BankItem)
 class BankItemAdmin(_BankRecords):
-    """Linked items. The admin never loads the token, so no page can show it."""
+    """Linked items. The admin never loads the access token, so no page can show it."""
 
     list_display = ("item_id", "person", "provider", "token", "login", "linked")
     export_columns = ("id", "item_id", "user_id", "provider", "needs_login", "linked_at")

@@ -1,4 +1,4 @@
-"""The display name of a bank consent. It is the bank's name or the name of the first approved account."""
+"""The display name of a bank consent. The name is the bank's name or the name of the first approved account."""
 
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce

@@ -42,7 +42,10 @@ class BankFigures:
 
     @cached_property
     def accounts(self) -> list[Any]:
-        """The owned bank accounts without duplicates. Each row has the item's `since` and `staged`."""
+        """The owned bank accounts without duplicates.
+
+        Each row has `since` and `staged`, the `transactions_since` and `transactions_staged` of its item.
+        """
         item = BankItem.objects.linked().filter(user=OuterRef("user"), item_id=OuterRef("item_id")).order_by("-id")
         rows = (
             BankAccount.objects.reported_by_provider()
@@ -176,7 +179,7 @@ class BankFigures:
 
     @cached_property
     def _end_of_day_balances(self) -> list[tuple[int, ...]] | None:
-        """The end-of-day balances of each account for the last days. None if a balance is unknown."""
+        """The end-of-day balances of each account for the last BOOKINGS_DAYS days. None if a balance is unknown."""
         if self.gap or self._until - self._since < timedelta(days=BOOKINGS_DAYS):
             return None
         balances = []

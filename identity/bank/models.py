@@ -18,14 +18,14 @@ DEBTS = ("credit", "loan")
 
 
 def sum_if_known(cents: str) -> Case:
-    """Return an aggregate for the sum of a column. It is null if a value is null, or if the currencies differ."""
+    """Return an aggregate for the sum of a column. The sum is null if a value is null, or if the currencies differ."""
     has_all = Exact(Count("pk"), Count(cents))
     is_one_currency = LessThanOrEqual(Count(Coalesce("currency", Value("")), distinct=True), 1)
     return Case(When(Q(has_all, is_one_currency), then=Sum(cents)))
 
 
 class ApprovedQuerySet(models.QuerySet[Any]):
-    """Data that the account's owner approved. A bank reported it, or an API client sent it without proof."""
+    """Data that the account's owner approved. A bank reported the data, or an API client sent them without proof."""
 
     def reported_by_provider(self) -> Self:
         return self.filter(from_provider=True)
@@ -95,7 +95,7 @@ class BankItem(models.Model):
 
 
 class BankAccount(models.Model):
-    """A bank account that its owner approved. Amounts are in cents, as of the time of the staging."""
+    """A bank account that its owner approved. Amounts are in cents, as of the time at which the account was staged."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
@@ -150,7 +150,7 @@ class BankAccount(models.Model):
 
 
 def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:
-    """Map the ID of each duplicate account to the ID of the earlier account in the sequence."""
+    """Map the ID of each duplicate account to the ID of the same bank account earlier in `accounts`."""
     kept: dict[Any, BankAccount] = {}
     again: dict[UUID, UUID] = {}
     for account in accounts:

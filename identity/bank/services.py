@@ -1,7 +1,7 @@
 """Link bank items, read their data, and store the data that the owner approved.
 
-API clients can also stage bank data. So the platform adds an HMAC of the payload and the owner to each payload that it
-stages itself. A row is `from_provider` only if the HMAC is valid. Staging removes the HMAC from payloads of clients, so
+API clients can also stage bank data. So each payload that the platform stages itself contains an HMAC of the payload
+and its owner. A row is `from_provider` only if the HMAC is valid. Staging removes the HMAC from payloads of clients, so
 clients can't reuse it.
 """
 
@@ -141,9 +141,10 @@ def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
 
 
 def unlink_item(*, actor: Actor, item_id: str, now: datetime) -> None:
-    """Unlink an item, and after the commit, remove it at the vendor. If that fails, the worker removes it later.
+    """Unlink an item, and after the commit, remove it at the vendor.
 
-    Approved accounts and transactions remain. Raises BankItemNotFound.
+    If the removal fails, the worker removes the item later. Approved accounts and transactions remain. Raises
+    BankItemNotFound.
     """
     _unlink(_own_item(actor.user, item_id), actor=actor, now=now)
 
@@ -409,7 +410,10 @@ def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
 
 
 def _refusal_of(item: BankItem, error: Exception, provider: OpenBanking, *, user: Any) -> ApiError:
-    """Return the error if no item can be read. If the owner can fix it, the error contains a new link token."""
+    """Return the error if no item can be read.
+
+    If the owner must link the bank again or log in to it again, the error contains a new link token.
+    """
     if isinstance(error, ProviderUnavailable):
         return error
     if isinstance(error, TokenRefused) and not item.item_id:

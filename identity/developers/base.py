@@ -52,7 +52,7 @@ def actor_on(request: HttpRequest) -> Actor:
 
 
 def parse_number(text: str) -> int | str:
-    """Parse a number. Any other string is returned unchanged, and the serializer then rejects it."""
+    """Parse a number. A string that is not a number is returned unchanged, and the serializer then rejects it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
@@ -70,7 +70,7 @@ def moment_text(moment: datetime) -> str:
 def problems_of(error: ApiError, record_id: str = "") -> dict[str, dict[str, str]]:
     """Return the invalid fields of a form by name, each with its label, its message, and the id of its element.
 
-    The form of a row in a list has the row's `record_id` in the ids of its elements.
+    If a list has a form for each row, the ids of the elements contain the row's `record_id`.
     """
     problems: dict[str, dict[str, str]] = {}
     for entry in error.details if isinstance(error.details, list) else ():

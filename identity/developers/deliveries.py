@@ -75,7 +75,7 @@ def describe_delivery(delivery: Delivery) -> dict[str, Any]:
 
 
 def last_failures(request: HttpRequest, endpoints: Iterable[Endpoint]) -> dict[Any, str]:
-    """Return the last failed attempt in words, by the id of each endpoint that fails or is disabled."""
+    """Map the id of each failing or disabled endpoint to its last failed attempt, in words."""
     failures = {}
     for endpoint in endpoints:
         if endpoint.status == ENABLED and endpoint.failing_since is None:

@@ -33,7 +33,7 @@ class TypedTimeField(serializers.QueryTimeField):
 
 
 class StatusRangeField(serializers.TextField):
-    """A status, or a class of statuses such as `4xx`, as the first and the last status."""
+    """An HTTP status, or a class of statuses such as `4xx`, converted to the first and the last status of a range."""
 
     refusal = InvalidStatus
     default_error_messages = {"invalid": "Must be a status from 100 to 599, or a class such as 4xx."}
@@ -47,7 +47,7 @@ class StatusRangeField(serializers.TextField):
 
 
 class ErrorCodeField(serializers.TextField):
-    """An error code, in any case."""
+    """An error code, in upper or lower case."""
 
     def to_internal_value(self, data: Any) -> str:
         return str(super().to_internal_value(data)).upper()
@@ -86,9 +86,10 @@ class EventPageQuery(serializers.QuerySerializer):
 
 
 class FilteredPage(DeveloperPage):
-    """A list with filters in the query string. If a filter is invalid, the page has an error at its field and no rows.
+    """A list with filters in the query string.
 
-    Spaces around a value are removed, and empty fields are skipped.
+    If a filter is invalid, the page shows an error at the field of the filter, and no rows. Spaces around a value are
+    removed, and empty fields are skipped.
     """
 
     query_class: ClassVar[type[serializers.QuerySerializer]]
@@ -113,7 +114,7 @@ class FilteredPage(DeveloperPage):
         raise NotImplementedError
 
     def read_query(self, typed: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the parameters, and the part that filters rows. Raises ApiError."""
+        """Return all parameters of the query, and separately the parameters that filter rows. Raises ApiError."""
         parameters = QueryDict(mutable=True)
         parameters.update({name: value for name, value in typed.items() if name != "limit"})
         query = self.query_class.read(parameters)

@@ -141,7 +141,10 @@ def _show_client(request: HttpRequest, client: OAuthClient) -> HttpResponse:
 
 
 def _consent_url(client: OAuthClient) -> str:
-    """Return the address of the consent page for all scopes. Public clients have to add their challenge."""
+    """Return the address of the consent page for all scopes of the client.
+
+    Public clients must add their PKCE challenge to the address.
+    """
     query = {
         "response_type": "code",
         "client_id": client.client_id,

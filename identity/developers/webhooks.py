@@ -66,7 +66,10 @@ def _show_delivery(request: HttpRequest, delivery: Delivery) -> HttpResponse:
 
 
 def _watched(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
-    """Return the delivery in the query string, and the address of the next reload while the delivery has no attempt."""
+    """Return the delivery that the query string identifies.
+
+    While the delivery has no attempt, also return the address for the next reload of the page.
+    """
     identifier = request.GET.get("delivery", "")
     if not identifier:
         return {}

@@ -103,7 +103,10 @@ class KycVerification(StatefulModel):
         return self.status in OPEN
 
     def is_same_session(self, *, template_id: str | None, redirect_uri: str | None) -> bool:
-        """Return whether the applicant can continue this session. A submitted session ignores the parameters."""
+        """Return whether the applicant can continue this session.
+
+        For a session that the applicant has submitted, the parameters are ignored.
+        """
         wanted = (template_id, redirect_uri)
         return self.is_open and (self.status == PROCESSING or (self.template_id, self.redirect_uri) == wanted)
 
@@ -116,7 +119,10 @@ class KycVerification(StatefulModel):
         return self.hosted_url if self.is_open else None
 
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
-        """Return the error that prevents this transition for `actor`, or None. The reason is not checked here."""
+        """Return the error that prevents this transition for `actor`, or None.
+
+        `derived_columns` checks the reason for a reviewer's decision.
+        """
         role = MACHINE.moves_from(self.status).get(to)
         if role is None or (role is Role.SYSTEM and not actor.is_system):
             return InvalidVerificationTransition.between(self, to)

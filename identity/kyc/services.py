@@ -42,7 +42,10 @@ _REVOKED_ERROR = {"code": REVOKED, "message": "The vendor revoked the verificati
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
-    """Return the earliest time of the next attempt, or None for now. The development sandbox has no limit."""
+    """Return the earliest time of the next attempt, or None if an attempt is possible now.
+
+    The development sandbox has no limit.
+    """
     if Sandbox.name == settings.OPEN_BANKING and settings.ENVIRONMENT != "production":
         return None
     began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))

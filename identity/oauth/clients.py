@@ -85,7 +85,7 @@ def check_client_names(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_redirect(address: str) -> None:
-    """Raise ValidationError for a redirect URI that is not https, and not http on the loopback interface (RFC 8252)."""
+    """Raise ValidationError for a redirect URI that is neither https nor http on the loopback interface (RFC 8252)."""
     if not URI.fullmatch(address):
         raise ValidationError(
             f"{address} must contain only the characters of RFC 3986, without a fragment. Percent-encode others."

@@ -1,7 +1,7 @@
 """A client for OpenID Connect Core 1.0: the authorization code flow with PKCE, and back-channel logout.
 
-Each response of the issuer is validated before its use: the issuer, signature, audience, nonce, and times. An outage
-or an invalid response raises `SignInFailed`. Logs contain its `word`, but never a token or a claim.
+Each response of the issuer is validated before its use: the issuer, signature, audience, nonce, and times. An outage or
+an invalid response raises `SignInFailed`. Logs contain the `word` of the exception, but never a token or a claim.
 """
 
 import time

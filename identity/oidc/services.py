@@ -62,7 +62,8 @@ class NotInvited(LogInRefused):
 def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
     """Return the user's account and a new session, and set the groups from the claims. Raises LogInRefused.
 
-    A rejected log-in also removes groups. If the account is disabled or no longer staff, it removes all mapped groups.
+    A rejected log-in also removes groups. If the account is disabled or no longer staff, the account loses all groups
+    that the settings map.
     """
     sid = claims.get("sid")
     if sid is not None and not is_text(sid, TEXT_MAX):
@@ -134,9 +135,9 @@ def _make_account(email: str) -> User:
 def session_ended(request: HttpRequest, user: Any) -> bool:
     """Check whether a page session of an account must end.
 
-    A session that started at the issuer ends with its row. If an issuer is configured, other staff sessions end after 8
-    hours. If passwords are also disabled for staff, these other sessions end immediately, except for the break-glass
-    account.
+    A session that started at the issuer ends when its `IssuerSession` row is deleted. If an issuer is configured, other
+    staff sessions end after 8 hours. If passwords are also disabled for staff, these other sessions end immediately,
+    except for the break-glass account.
     """
     identifier, now = request.session.get(ISSUER_SESSION), timezone.now()
     if identifier is not None:
@@ -181,7 +182,8 @@ def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
 def log_out_person(claims: dict[str, Any], *, now: datetime) -> None:
     """End the sessions that a logout token identifies by subject or session ID, and the account's API log-ins.
 
-    A token with a subject also ends the user's password sessions. Sessions that started after the token remain.
+    A token with a subject also ends the user's password sessions. Sessions that started after the issuer created the
+    token remain.
     """
     until = datetime.fromtimestamp(claims["iat"], tz=timezone.get_current_timezone()) + _LOGOUT_SLACK
     named = Q(identity__issuer=configured().url, began_at__lte=until)

@@ -1,4 +1,4 @@
-"""Payment methods. They are stored only with `PAYMENT_METHODS=persistent`, the default in production."""
+"""Payment methods. The platform stores them only with `PAYMENT_METHODS=persistent`, the default in production."""
 
 from datetime import datetime
 from typing import Any

@@ -137,7 +137,7 @@ def _resume(payment: Payment) -> Outcome:
 
 
 def _settled(payment_id: int) -> Outcome:
-    """Return another process's stored response.
+    """Return the response that another process has stored.
 
     Raises RequestInProgress or ProcessorUnavailable if the payment is still open.
     """

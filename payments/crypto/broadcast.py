@@ -9,9 +9,10 @@ A user must not pay twice. So at most one of the transactions that were signed f
 
 - A signed transaction is stored with its hash before it is sent (`broadcasting`). If the response is lost, the
   transaction is looked up by its hash. Until its outcome is known, the API accepts no other transaction.
-- If a node rejects a transaction, the wallet may sign another, for example with a higher fee. However, third parties
-  can still send the rejected transaction. So the new transaction must have the same nonce, because only one
-  transaction per nonce can be mined. A different nonce is accepted if the nonces of all earlier transactions are used.
+- If a node rejects a transaction, the wallet may sign another transaction, for example with a higher fee. However,
+  third parties can still send the rejected transaction. So the new transaction must have the same nonce, because only
+  one transaction per nonce can be mined. A different nonce is accepted if the nonces of all earlier transactions are
+  used.
 - A transaction belongs to the payment for which it was first sent. Its nonce must not be older than the payment, so
   that an unrelated earlier transfer doesn't settle this payment.
 
@@ -73,8 +74,8 @@ def prepare_payment(
     """Return an unsaved payment of `amount_usdc` smallest units. `unsigned` is the transaction to sign.
 
     Raises WalletNotFound for an unknown wallet, and TransferWouldFail if the network predicts a failure. Raises
-    ValidationFailed for a custodial wallet, a recipient that can't receive, or a network other than the settlement
-    network. Raises ProviderUnavailable if the chain doesn't return the nonce and the fees.
+    ValidationFailed for a custodial wallet, a recipient that can't receive the payment, or a network other than the
+    settlement network. Raises ProviderUnavailable if the chain doesn't return the nonce and the fees.
     """
     wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:

@@ -52,10 +52,10 @@ def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: d
 def send_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: datetime, resumed: bool) -> None:
     """Send the signed transaction of a payment in `broadcasting`, and store that the network has the transaction.
 
-    The network may already have a `resumed` transaction, and a node may reject a transaction that the node already has.
-    In both cases, a look-up by hash determines the outcome. Raises BroadcastRefused if the node rejected the
-    transaction and does not have the transaction. The status then changes to `awaiting_signature`. Raises ProviderError
-    if the outcome is unknown. The status then stays `broadcasting`.
+    If `resumed` is true, the network may already have the transaction. A node may also reject a transaction that the
+    node already has. In both cases, a look-up by hash determines the outcome. Raises BroadcastRefused if the node
+    rejected the transaction and does not have the transaction. The status then changes to `awaiting_signature`. Raises
+    ProviderError if the outcome is unknown. The status then stays `broadcasting`.
     """
     signed = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
     if not (resumed and node.has_transaction(signed.tx_hash)):

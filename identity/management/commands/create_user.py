@@ -56,7 +56,10 @@ class Command(JsonCommand):
 
 
 def _check_same(existing: User, wanted: User, password: str, groups: list[Group]) -> None:
-    """Raise CommandError if the existing account lacks a value of the options. The account may have further values."""
+    """Raise CommandError if the existing account lacks a value that the options specify.
+
+    The account may have further groups and rights.
+    """
     differs = {
         "password": not existing.check_password(password),
         "email": bool(wanted.email) and not is_named(existing, wanted.email),

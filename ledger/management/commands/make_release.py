@@ -110,7 +110,10 @@ class Ledger(NamedTuple):
 
 @contextmanager
 def _ledger() -> Iterator[Ledger]:
-    """Yield the ledger at CHAIN_URL, or a temporary ledger that is deleted after the block. Raises CannotStart."""
+    """Yield the ledger at CHAIN_URL, or a temporary ledger that is deleted at the end of the `with` block.
+
+    Raises CannotStart.
+    """
     if os.environ.get("CHAIN_URL", "").strip():
         yield Ledger(settings.CHAIN_URL, settings.LEDGER_CLIENT_KEY, counts=True)
         return

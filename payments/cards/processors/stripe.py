@@ -147,7 +147,7 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
-        """Cancel an intent that requires the payer, who is absent.
+        """Cancel an intent that requires an action by the payer, who is absent.
 
         Only a successful cancellation declines the charge.
         """
