@@ -1,4 +1,4 @@
-"""Django settings of both services. They are read from the environment at startup.
+"""Django settings of both services. The settings are read from the environment at startup.
 
 `ENVIRONMENT` selects the profile. `development` requires no variable, and stores its state in `VAR_DIR`. `production`
 reads all secrets from the environment, and does not start if a secret is missing or weak. `sandbox` is the production

@@ -42,7 +42,7 @@ def as_api_error(error: Exception) -> errors.ApiError:
 
 
 def log_unhandled(**_signal: Any) -> None:
-    """Log the current exception of a page, or of code outside of a view."""
+    """Log the current exception of a page's view, or of code outside of a view."""
     error = sys.exc_info()[1]
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
 
@@ -80,5 +80,8 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Respond to an exception of a page, or outside of a view (`handler500`). `log_unhandled` logs the exception."""
+    """Respond to an exception of a page's view, or of code outside of a view (`handler500`).
+
+    `log_unhandled` logs the exception.
+    """
     return (errors.Unavailable() if is_away(sys.exception()) else errors.InternalError()).response()

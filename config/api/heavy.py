@@ -1,10 +1,10 @@
 """Slots for heavy operations, which can need more than 50 ms of CPU.
 
 An account has one slot across all processes, and a process has two slots. An operation acquires its slot after
-authorization and loading: `with slot(request):`. If parsing a large body is the work, `@operation(when=…)` acquires the
-slot. Idempotent operations also need `@operation()`: their method runs in a transaction, whose rollback would undo the
-count of slots. If no slot is free, a request waits up to WAIT_SECONDS. A waiting request occupies a thread, so at most
-WAITERS requests wait per process, and at most one per account.
+authorization, and after it has loaded its data: `with slot(request):`. If parsing a large body is the work,
+`@operation(when=…)` acquires the slot. Idempotent operations also need `@operation()`: their method runs in a
+transaction, whose rollback would undo the count of slots. If no slot is free, a request waits up to WAIT_SECONDS. A
+waiting request occupies a thread, so at most WAITERS requests wait per process, and at most one per account.
 
 The shared counter of the rate limits stores an account's slot for the minute in which the work began. The previous
 minute also counts, because a request can last a minute. So the slot of a killed process is free after at most 2

@@ -262,7 +262,10 @@ def _claim_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
-    """Store the response of a reserved key in the transaction of the outcome. An existing response is not replaced."""
+    """Store the response of a reserved key in the transaction that commits the outcome.
+
+    An existing response is not replaced.
+    """
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
         status=outcome.status, body=_stored_body(outcome, owner_id, key)
     )

@@ -42,7 +42,10 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
 
 
 def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return the templates' variables. `sends` is json, form, files, or empty. `gets` is json, text, file, or none."""
+    """Return the templates' variables. `sends` is the kind of the request's body: json, form, files, or empty.
+
+    `gets` is the kind of the response's body: json, text, file, or none.
+    """
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
     for parameter in parameters:

@@ -279,7 +279,7 @@ class RequestSerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def shared(cls) -> Self:
-        """Return the only instance of this class, which validation does not change."""
+        """Return the only instance of this class. Validation does not change the instance."""
         return cls()
 
     @classmethod
@@ -411,7 +411,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def seal_of(cls, thing: Any) -> Callable[[bytes, str], bytes] | None:  # noqa: ARG003
-        """Return the function that encrypts the body to store under an Idempotency-Key, or None."""
+        """Return the function that encrypts a response stored under an Idempotency-Key, or None for no encryption."""
         return None
 
     @classmethod

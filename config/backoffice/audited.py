@@ -11,7 +11,10 @@ _KINDS = {ADDITION: "back_office.added", CHANGE: "back_office.changed", DELETION
 
 
 def audit_entry(instance: Any, **_signal: Any) -> None:
-    """Write an audit line for an entry of Django's log, without its texts, which may contain personal names."""
+    """Write an audit line for an entry of Django's log.
+
+    The line excludes the entry's texts, which may contain personal names.
+    """
     model = ContentType.objects.get_for_id(instance.content_type_id)
     audit.emit(
         _KINDS[instance.action_flag],

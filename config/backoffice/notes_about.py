@@ -26,7 +26,7 @@ def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
 
 
 def erase_texts(user_id: int, *, now: datetime) -> None:
-    """Erase reviewers' notes and Django's log entries about records that are not retained."""
+    """Erase the texts of notes and of Django's log entries about an account's records, except for retained records."""
     for label, rows in unkept_rows(user_id, now=now):
         notes = Note.objects.filter(kind=label.lower()).exclude(text="")
         kind = ContentType.objects.get_for_model(rows.model, for_concrete_model=False)

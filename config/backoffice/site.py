@@ -168,8 +168,9 @@ class BackOfficeSite(AdminSite):
 class ConsolePage:
     """A main link to the list of a model (`app.model`).
 
-    `title` is for staff, and `for_lenders` for members of lenders. An empty title hides the link. Lists with the same
-    title share a link, and each list links to the others by their `tab`.
+    `title` is the link's text for staff, and `for_lenders` is its text for members of lenders. An empty text hides the
+    link. Lists with the same title share a main link. Each of these lists links to the other lists: `tab` is the text
+    of the link to a list.
     """
 
     model: str

@@ -71,7 +71,10 @@ class Transitions(OwnedRecords):
         return self.consequences_of(record, to)
 
     def seen_state(self, record: Any) -> str:
-        """Return the state for a confirmation. If the state differs at the POST, the status does not change."""
+        """Return the record's state for a confirmation.
+
+        If the state differs at the POST, the status does not change.
+        """
         return f"{record.status}:{record.moves}"
 
     def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  in an override, the label can depend on the record
@@ -211,7 +214,10 @@ class Transitions(OwnedRecords):
         )
 
     def case_of(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return rows about the record for the page of a decision, each with `name`, `value`, and the error `wrong`."""
+        """Return facts about the record for the page of a decision.
+
+        Each fact has `name`, `value`, and the error `wrong`.
+        """
         return []
 
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:

@@ -154,7 +154,7 @@ CHAIN = Chain()
 
 
 class Checked:
-    """The check of a process's chain: the last valid line, its time (ms since 1970), and the fault."""
+    """The result of checking a process's chain: the last valid line, its time (ms since 1970), and the fault."""
 
     def __init__(self, process: str) -> None:
         self.process, self.last, self.time, self.fault = process, 0, 0, ""

@@ -95,7 +95,7 @@ def _joins(text: str, position: int) -> bool:
 
 
 def _script_of(character: str) -> str:
-    """Return the first word of a character's name. For a letter, this is the script."""
+    """Return the first word of a character's Unicode name. For a letter, this word is the script."""
     return unicodedata.name(character, "").partition(" ")[0]
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the page that can call operations.
+"""The OpenAPI document for the page from which users can call operations.
 
 The page's viewer is Swagger UI, which needs several seconds for an OpenAPI 3.1 document, because it processes all parts
 repeatedly. In an OpenAPI 3.0 document, it processes only the displayed parts. So the viewer gets an OpenAPI 3.0

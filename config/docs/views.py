@@ -148,7 +148,7 @@ def try_page(request: HttpRequest) -> HttpResponse:
 
 @compressed
 def try_document(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Return the OpenAPI document of the page that can call operations."""
+    """Return the OpenAPI document for the page from which users can call operations."""
     headers = {"Cache-Control": f"public, max-age={MAX_AGE_SECONDS}"}
     return HttpResponse(viewer_bytes(settings.ROOT_URLCONF), content_type="application/json", headers=headers)
 

@@ -38,7 +38,10 @@ logger = logging.getLogger("platform.mail")
 
 
 def deliver_some(*, now: datetime) -> dict[str, int]:
-    """Send at most BATCH due mails. Return the number of each outcome. Without a mail server, mails stay pending."""
+    """Send at most BATCH due mails. Return the number of mails for each outcome.
+
+    Without a mail server, mails stay pending.
+    """
     counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
     if not settings.EMAIL_BACKEND:
         return dict(counts)

@@ -96,7 +96,10 @@ def _discreet_lines(error: BaseException) -> list[str]:
 
 
 def _text_without_data(error: BaseException) -> str:
-    """Return the message of an exception about code, or the code and the constraint of a database error."""
+    """Return the message if the exception is about code.
+
+    For a database error, return the SQLSTATE, table, and constraint.
+    """
     if isinstance(error, _ABOUT_CODE):
         return f": {error}"
     diagnostics = getattr(error, "diag", None)

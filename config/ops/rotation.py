@@ -92,7 +92,7 @@ def rotate() -> Rotated:
 
 
 def discard(lost: Sequence[UnreadableSecret]) -> list[UnreadableSecret]:
-    """Delete the values that no key decrypts, in columns that can be empty. Return the other values."""
+    """Delete the values that no key decrypts, in columns that can be empty. Return the values that remain."""
     places = {kind_of(model, name): (model, name.attname) for model, name in encrypted_fields() if name.null}
     remaining = []
     for value in lost:

@@ -277,7 +277,7 @@ def last_answer_of(delivery: Delivery) -> str:
 
 
 def _named(identifier: UUID) -> Q:
-    """Return the condition for the ID of a delivery, of its endpoint, or of its event.
+    """Return the condition that selects deliveries by their own ID, the ID of their endpoint, or the ID of their event.
 
     The index begins with the account, so the condition includes the account.
     """

@@ -41,7 +41,7 @@ def lock_feed(account_id: int) -> EventFeed:
 def publish_account(account_id: int, *, now: datetime, at_least_to: int | None = None) -> None:
     """Publish an account's current events, oldest first, each batch in its own transaction.
 
-    With `at_least_to`, stop when the feed has reached that number.
+    With `at_least_to`, stop when the feed has reached the number `at_least_to`.
     """
     while _unpublished().filter(account_id=account_id).exists():
         with transaction.atomic():
@@ -60,7 +60,7 @@ def publish_in_transaction(account_id: int, *, now: datetime) -> None:
 
 
 def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tuple[list[dict[str, Any]], bool]:
-    """Return up to `limit` events after the number `after`, in order, and True if more events follow.
+    """Return up to `limit` events after the number `after`, in order, and whether more events follow.
 
     Committed events are published first, so that the page includes them.
     """

@@ -56,9 +56,10 @@ class Outcome:
 
 
 def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
-    """Return the `FailedItems` for errors outside of attempts. Failed attempts have a separate retry schedule.
+    """Return the `FailedItems` for errors that occur outside of delivery attempts.
 
-    A mark ends before the lease of its deliveries, so that a review can exclude the deliveries from the next batch.
+    Failed attempts have a separate retry schedule. A mark ends before the lease of its deliveries, so that a review can
+    exclude the deliveries from the next batch.
     """
     pending = Delivery.objects.filter(status=PENDING)
     return FailedItems("delivery", pending, lease=lease * 7 / 8, failures_max=FAILURES_MAX)
@@ -122,7 +123,7 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 def _update_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
     """Update `failing_since`.
 
-    Disable endpoints that returned 410 or failed for FAILING_MAX, and return their number.
+    Disable endpoints that returned 410 or failed for FAILING_MAX. Return the number of disabled endpoints.
     """
     working = {item.delivery.endpoint_id for item in outcomes if item.succeeded}
     gone = {item.delivery.endpoint_id for item in outcomes if item.status_code == STATUS_GONE}
