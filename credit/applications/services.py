@@ -349,7 +349,7 @@ def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG00
 
 
 def _unused_applicants(now: datetime) -> QuerySet[PartialApplicants]:  # noqa: ARG001  prune rules have this signature
-    """Return the rows of applications that are no longer drafts, and of drafts with complete applicants."""
+    """Return the partial applicants of applications that are not drafts, and of drafts with complete applicants."""
     return PartialApplicants.objects.exclude(application__status=DRAFT, application__applicants__isnull=True)
 
 

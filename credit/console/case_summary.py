@@ -80,7 +80,7 @@ def _others(status: str) -> str:
 
 
 def numbers_of(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of the figures, each with a name, a value, and an error ("" for none)."""
+    """Return a row for each figure: its name, its value, and the violated limit of the offer ("" for none)."""
     if getattr(application, "is_masked", False):
         return []
     figures = Figures(application.application_data)
@@ -231,7 +231,7 @@ def _identity_of(application: Any) -> Any:
 
 
 def stated_of(application: Any) -> list[tuple[str, Any]]:
-    """Return the titles and the values of the application's data that are not among the figures."""
+    """Return the titles and the values of the fields of the application's data that are not figures."""
     data = application.application_data
     if not isinstance(data, dict) or getattr(application, "is_masked", False):
         return []

@@ -26,7 +26,7 @@ _WIDTH, _HEIGHT, _TOP, _LEFT, _BOTTOM = 640, 180, 12, 48, 22
 
 
 class Series(NamedTuple):
-    """A number per day. `tone` is a status tone of the style sheet."""
+    """A series of a chart, with a number per day. `tone` is a status tone of the style sheet."""
 
     name: str
     tone: str

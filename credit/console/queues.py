@@ -143,7 +143,7 @@ def _older_than(days: int) -> Callable[[HttpRequest], Q]:
 
 
 class Waiting(NamedTuple):
-    """The parties that must act on an application. `until` is the deadline of an open counteroffer, or None."""
+    """The open proposal or counteroffer of an application. `until` is the deadline of the counteroffer, or None."""
 
     is_proposed: bool = False
     until: datetime | None = None

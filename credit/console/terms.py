@@ -211,9 +211,11 @@ class LoanConsole(ReviewAdmin):
         return [action for action in actions if action not in _ACTIONS]
 
     def initial_of(self, record: Application, to: str) -> dict[str, Any]:
-        """Add the requested loan, at the score's price or the offer's lowest rate, and the score's reasons.
+        """Add the initial values of the loan or of the reasons.
 
-        The fields of a counteroffer are empty, because a counteroffer changes the requested loan.
+        For an approval, add the requested loan, at the score's price or the offer's lowest rate. For a rejection or a
+        counteroffer, add the score's reasons. The loan's fields in the form of a counteroffer are empty, because a
+        counteroffer changes the requested loan.
         """
         initial = {**super().initial_of(record, to), "currency": record.shown_currency}
         initial["against_score"] = record.goes_against_score(to)

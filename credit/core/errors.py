@@ -121,7 +121,7 @@ class DocumentClosed(ApiError):
 
 
 class StorageQuotaExceeded(ApiError):
-    """With this file, the files of the account, or the files of its drafts, would exceed the size limit."""
+    """The files of the account, or the files of its drafts, would exceed the size limit with this file."""
 
     error, code, stored = "storage_quota_exceeded", "E3016", True
     message = "Your files exceed a storage limit. Send a smaller file."

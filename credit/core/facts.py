@@ -66,7 +66,7 @@ Read = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A declared fact. `read` returns the fact's value for an account at a given time, or None if it is unknown.
+    """A declared fact. `read` returns the fact's value for an account at a given time, or None if the value is unknown.
 
     A value is an integer, a float, a string, or a boolean. `type` is `number`, `text`, or `boolean`. `scope` is the
     required scope, or `FIRST_PARTY` if the fact requires none.

@@ -53,10 +53,10 @@ class NoticeViewSet(ApiViewSet):
         lender must deliver this notice.
 
         `sha256` is the hash of the page. The notice's record in `proof` contains this hash. A notice with the status
-        `created` counts as delivered (`portal`) when the applicant first gets it. For this, the applicant must use an
-        unrestricted credential. The applicant must have consented to electronic notices, and the operator must have
-        enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing notice requires no consent. A notice with a
-        credit score also requires `score:read`.
+        `ready` or `failed` counts as delivered (`portal`) when the applicant first gets it. For this, the applicant
+        must use an unrestricted credential. The applicant must have consented to electronic notices, and the operator
+        must have enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing notice requires no consent. A notice
+        with a credit score also requires `score:read`.
         """
         actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)

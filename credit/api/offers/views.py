@@ -57,8 +57,8 @@ class OfferViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Create an offer.
 
-        Requires the role `owner` of the lender. An account that sends an unused lender id becomes its owner, unless the
-        operator assigns the ids. A lender has at most 1,000 active offers.
+        Requires the role `owner` of the lender. An account that sends an unused lender id becomes the owner of this
+        lender, unless the operator assigns the ids. A lender has at most 1,000 active offers.
         """
         return offers.create_offer(actor=actor_of(request), terms=body, now=timezone.now())
 

@@ -74,7 +74,7 @@ class ScoreViewSet(ApiViewSet):
         proposed decision is pending or a counteroffer is open, the API returns 400 `E3004`. The API also returns
         `E3004` after a decision, a withdrawal, or an expiry.
 
-        The new score replaces the earlier score. The earlier score stays stored. The platform does not decide an
+        The new score then applies to the application. The earlier score remains stored. The platform does not decide an
         application with a second score automatically.
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
@@ -106,7 +106,7 @@ class ScoreViewSet(ApiViewSet):
         """Confirm a value from a document.
 
         A reviewer sends the value that a file of the application shows. If a value has several confirmations, the
-        newest applies.
+        newest confirmation applies.
 
         The applicant can't confirm a value of their own application. Under four-eyes approval, a reviewer can't confirm
         a value if no other account can review the application. After a decision, a withdrawal, or an expiry, the API

@@ -62,8 +62,8 @@ class ScoringModelViewSet(ApiViewSet):
 
         The model scores applications only after one of its versions is published as champion.
 
-        Requires the role `owner` or `reviewer` of the lender. An account that sends an unused lender id becomes its
-        owner, unless the operator assigns the ids.
+        Requires the role `owner` or `reviewer` of the lender. An account that sends an unused lender id becomes the
+        owner of this lender, unless the operator assigns the ids.
         """
         return versions.create_model(**body, by=actor_of(request), now=timezone.now())
 

@@ -97,7 +97,7 @@ class CounterofferViewSet(ApiViewSet):
         application. If the counteroffer is still open at its deadline, the application is rejected with the `reasons`
         of the counteroffer. While a request for reconsideration is open, the application is not rejected. Under
         four-eyes approval, the first request proposes the counteroffer. The same request by a second reviewer creates
-        it.
+        the counteroffer.
         """
         actor = actor_of(request)
         change: dict[str, Any] = {"changed_by": actor.name, "reason": None, "metadata": body}
