@@ -81,11 +81,12 @@ class DecisionRules(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         """Return the error that blocks this transition for `actor` under `REVIEW_POLICY`, or None.
 
-        `open` follows the specification literally: every account that can read an application can make transitions,
-        except for the lender's readers. `reviewed` reserves decisions for reviewers. `four_eyes` adds two rules. A
-        reviewer can't be the applicant. The last account that changed the data can't approve, reject, or make a
-        counteroffer. `credit.review` enforces the second reviewer. Under every policy, a scoped credential can make
-        only the applicant's transitions. `COUNTEROFFER` is checked like a transition.
+        `open` follows the specification literally: every account that can read an application can make transitions.
+        Members of the lender who can only read are the exception. `reviewed` reserves decisions for reviewers.
+        `four_eyes` adds two rules. A reviewer can't be the applicant. The last account that changed the data can't
+        approve, reject, or make a counteroffer. `credit.review` enforces the second reviewer. Under every policy, a
+        scoped credential can make only the applicant's transitions. If `to` is `COUNTEROFFER`, the counteroffer is
+        checked like a transition.
         """
         offers = (self.status, to) == (states.UNDER_REVIEW, states.COUNTEROFFER)
         role = Role.REVIEWER if offers else states.MACHINE.moves_from(self.status).get(to)
@@ -330,7 +331,7 @@ class DecisionRules(StatefulModel):
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
         """Return the score's reasons if a rejection for `reasons` has none of them, otherwise an empty list.
 
-        Only a score that refers the application can have omitted reasons.
+        If the score does not refer the application, the list is empty.
         """
         score = self.decision_score
         if score is None or score.outcome != REFER:

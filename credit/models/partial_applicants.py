@@ -36,7 +36,7 @@ class PartialApplicants(models.Model):
 
     @classmethod
     def of(cls, application: Application) -> Persons:
-        """Return the entered fields, or an empty list if there are none or they are unreadable.
+        """Return the entered fields, or an empty list if no fields are stored or the fields are unreadable.
 
         Costs one query for a draft without applicants, otherwise none.
         """

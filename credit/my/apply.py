@@ -324,7 +324,7 @@ def _store(
 
 
 def _latest_person(latest: Applicants) -> dict[str, Any]:
-    """Return the first applicant of the latest application, with the language of the page."""
+    """Return the first applicant of the latest application, with the page's language as the applicant's language."""
     person, language = latest.persons[0], active_language()
     return person if language_of(latest, otherwise=language) == language else {**person, "language": language}
 

@@ -86,7 +86,8 @@ class ComparisonForm(forms.Form):
 
         For each offer, the amount is in the currency of the offer.
 
-        The choices for the number of months are the offers' terms in `months`, and the value in the URL.
+        The choices for the number of months are the terms in `months`, which the offers allow, and the value in the
+        URL.
         """
         super().__init__(typed if {AMOUNT, MONTHS} & typed.keys() else None, label_suffix="")
         number = {"invalid": gettext("Enter a number."), "min_value": gettext("Enter at least 1.")}

@@ -390,7 +390,7 @@ class ApplicationForms:
         }
 
     def _due(self, *, data: Any = None, person: Any = None) -> list[Due]:
-        """Return the requirements that the API would report as missing or invalid. Documents are excluded."""
+        """Return the unmet requirements that the API would report for the same data. Documents are excluded."""
         persons = [] if person is None else [person]
         return self.requirements.due(data=data, persons=persons, uploaded=self.requirements.documents)
 

@@ -57,7 +57,8 @@ def _blocks(
 
     In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
     (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, these statements are also required for an
-    approval or a counteroffer on worse terms (Colorado SB 26-189). A denial contains the ECOA notice instead.
+    approval or a counteroffer on worse terms (Colorado SB 26-189). A denial contains the ECOA notice instead of these
+    statements.
     """
     application: Any = notice.application
     kind, is_eu = notice.kind, notice.profile == EU

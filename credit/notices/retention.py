@@ -71,7 +71,10 @@ def grounds_of(application: Application) -> list[Kept]:
 
 
 def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
-    """Exclude rows whose application has a hold, or a current ground whose period does not start with a notice."""
+    """Exclude rows whose application has a hold or an unexpired retention ground.
+
+    Grounds whose period starts with a notice are ignored.
+    """
     holds = RetentionHold.objects.filter(application=OuterRef("pk")).order_by("-id").values("is_on")[:1]
     applications = Application.objects.annotate(is_held=Coalesce(Subquery(holds), False), **_starts())
     expired = applications.filter(pk=OuterRef("application"), is_held=False)

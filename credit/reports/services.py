@@ -219,9 +219,12 @@ def _call_vendor(vendor: ReportVendor, report: Report, *, now: datetime, is_firs
 
 
 def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport:
-    """Request a report again if the vendor does not know it. After a definite rejection, the report has failed.
+    """Request a report again if the vendor does not know it.
 
-    After a rejection of `result`, the report has not failed, because the first request may have had an effect.
+    If the vendor definitely rejects the request, the report has failed.
+
+    If the vendor rejects the call of `result`, the report has not failed, because the first request may have had an
+    effect.
     """
     try:
         return vendor.request(request)

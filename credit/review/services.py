@@ -57,7 +57,7 @@ def pending_decision(application: Application) -> Proposal | None:
 
 
 def check_against(pending: Proposal | None, application: Application, to: str, fixed: Any = None) -> ApiError | None:
-    """Return an error if a different decision, or `to` with different terms, waits for a second reviewer."""
+    """Return an error if the decision `to` differs from the pending proposal in status or in the metadata `fixed`."""
     if pending is None or not takes_two(to):
         return None
     kept = as_members(pending.metadata)

@@ -1,7 +1,7 @@
 """The certificate of a scorecard: properties of every combination of bins, computed exactly.
 
 A combination contains a bin for each characteristic. The counts include combinations that are impossible because inputs
-share facts. They exclude knockouts, because each knockout has its own reason.
+share facts. The counts exclude knockouts, because each knockout has its own reason.
 """
 
 from bisect import bisect_left

@@ -50,7 +50,7 @@ def _gain(steps: tuple[Step, ...]) -> int:
 
 
 def _steps(card: Card, evaluation: Evaluation) -> list[list[Step]]:
-    """Return the possible steps of each characteristic that the applicant can change, by increasing gain.
+    """Return the possible steps of each characteristic that the applicant can change, smallest gain first.
 
     Inputs with facts about the applicant's other applications are excluded.
     """

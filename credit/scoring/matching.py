@@ -24,7 +24,7 @@ Scores = dict[Wanted, LastScore]
 def scores_for_match(
     models: Collection[Wanted], stated: Mapping[str, Any], *, credential: Credential, now: datetime
 ) -> Scores:
-    """Return the results of these scoring models for the caller.
+    """Return the results of the scoring models in `models` for the caller.
 
     `stated` are facts below `application_data`. Other facts are read if the credential covers them. Bank facts are in
     the offer's currency. For a model without a champion, the last score is used if the credential can read scores.

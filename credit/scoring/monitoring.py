@@ -108,7 +108,7 @@ class Sample:
 def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
     """Return the population stability index of two lists of counts over the same bins.
 
-    An empty bin counts as the share EMPTY_SHARE. Returns None if all counts of a list are zero.
+    The share of an empty bin is EMPTY_SHARE. Returns None if all counts of a list are zero.
     """
     all_expected, all_actual = sum(expected), sum(actual)
     if not all_expected or not all_actual:

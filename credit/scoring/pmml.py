@@ -1,8 +1,8 @@
 """Export a scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
 
-Every scoring engine computes the same points, total, and reasons from the document while doubles are exact. They are
-exact for integers below 2^53, and for thresholds with at most 15 digits. PMML can't express knockouts, outcomes,
-segments, the range of the total, or changeable inputs. An `Extension` contains the complete definition.
+Every scoring engine computes the same points, total, and reasons from the document, as long as doubles are exact.
+Doubles are exact for integers below 2^53, and for thresholds with at most 15 digits. PMML can't express knockouts,
+outcomes, segments, the range of the total, or changeable inputs. An `Extension` contains the complete definition.
 
 Each field has its JSON type, so callers of an engine must omit values of other types. The caller computes
 `months_since` as a number, because PMML counts days only from a fixed year. Claims of a verified scorecard have no

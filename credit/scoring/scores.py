@@ -283,7 +283,8 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
     """Return name, source, and day of each fact that an input of the scorecard reads, sorted by name.
 
-    An input with facts about other applications lists all of them, because a shorter list would reveal missing facts.
+    If an input reads facts about other applications, the list contains all facts of the input. A shorter list would
+    reveal which facts are missing.
     """
     used = {
         name for source in card.inputs for name in (source.facts if has_person(source.facts) else source.used(facts))

@@ -99,8 +99,9 @@ def agreement_of(application: Application) -> Agreement:
 def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = None) -> dict[str, Any]:
     """Return the context of the printed page, with the figures as text.
 
-    `agreement` is an `Agreement`, or before the acceptance the `Acceptable` terms. Both classes have `terms` and
-    `schedule`. `offer` contains the pinned terms of the offer. `members` contains the items of `members_of`.
+    `agreement` is an `Agreement`. Before the acceptance, `agreement` is the `Acceptable` terms. Both classes have
+    `terms` and `schedule`. `offer` contains the pinned terms of the offer. `members` contains the items of
+    `members_of`.
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     terms = with_costs_of_line(agreement.terms, offer, start=starts_on)

@@ -1,8 +1,8 @@
 """Make, accept, decline, withdraw, and expire counteroffers.
 
 Creating or closing a counteroffer locks the application's row, and increments `counteroffer_moves`. A transition out of
-`under_review` fails if this number has changed. If an acceptance, an expiry, a withdrawal, and a decision are
-concurrent, only the first of them succeeds.
+`under_review` fails if `counteroffer_moves` has changed since the row was read. If an acceptance, an expiry, a
+withdrawal, and a decision are concurrent, only the first of them succeeds.
 """
 
 from collections import Counter

@@ -47,7 +47,9 @@ LONG_KEY_LENGTH = 3_000  # longer key information fits on two pages only in smal
 
 @dataclass(frozen=True)
 class Form:
-    """A form of Annex I. `terms` is the terms of a loan with their figures. `rows` is the rows of the form.
+    """The European information form of Annex I. `terms` is the terms of a loan with their figures.
+
+    `rows` is the rows of the form.
 
     `offer` is the terms of the offer, whose texts the form contains.
     """

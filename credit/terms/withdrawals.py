@@ -138,7 +138,7 @@ def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str,
 def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
     """Yield the number, the email address, and the language of each borrower who has an email address.
 
-    For the first borrower, the default is the address of the account.
+    If the application has no email address of the first borrower, the email address of the account is used.
     """
     persons = list(application.applicants or ())
     addresses = [person.get("email") for person in persons] or [None]
