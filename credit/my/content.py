@@ -22,14 +22,16 @@ from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.applicant_words import applicant_value
 from credit.core.applicants import FIRST
 from credit.core.due import OfferRequirements
+from credit.core.facts import path_of
 from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
 from credit.core.translations import document_title, free_text, in_language, worded
 from credit.documents.services import documents_of
-from credit.models import Application, Offer, PartialApplicants, Report, RequestedDocument
+from credit.models import Application, Correction, Offer, PartialApplicants, Report, RequestedDocument
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 
 Row = tuple[str, str]
+Corrected = Mapping[tuple[str, ...], Any]  # the corrected values of an application's data by path
 ROWS_MAX = 200  # a table of data without a schema has at most this many rows
 _DEPTH_MAX = 4
 _SEPARATED_FROM = 10_000  # smaller numbers can be years
@@ -93,9 +95,11 @@ SHARED = {
 def describe(application: Application) -> dict[str, Any]:
     """Return the template context of the sections that show an application's content."""
     tables = applicant_tables(application)
+    known = {} if application.status == states.DRAFT else Correction.known_of(application.pk)
+    corrected = {tuple(path_of(fact)): correction.value for fact, correction in known.items()}
     return {
-        "loan": loan_rows(application),
-        "data": data_rows(application),
+        "loan": loan_rows(application, corrected),
+        "data": data_rows(application, corrected),
         "applicants": tables,
         "is_erased": tables == [] and application.applicants_sha256 is not None,
         "shared": [str(SHARED.get(area, area)) for area in application.share],
@@ -103,10 +107,10 @@ def describe(application: Application) -> dict[str, Any]:
     }
 
 
-def loan_rows(application: Application) -> list[Row]:
+def loan_rows(application: Application, corrected: Corrected) -> list[Row]:
     """Return the rows of the requested loan: the offer's name, the amount, and the term."""
     name = in_language(terms_of(application)).get("name") or gettext("Offer %s") % application.offer_id
-    return [(gettext("Offer"), name), *figure_rows(application)]
+    return [(gettext("Offer"), name), *figure_rows(application, corrected)]
 
 
 def terms_of(application: Application) -> Mapping[str, Any]:
@@ -116,17 +120,25 @@ def terms_of(application: Application) -> Mapping[str, Any]:
     return application.offer_snapshot or offers.first() or {}
 
 
-def figure_rows(application: Application) -> list[Row]:
+def figure_rows(application: Application, corrected: Corrected | None = None) -> list[Row]:
     """Return the rows of the requested amount and term."""
     figures, rows = Figures(application.application_data), []
-    if figures.amount_cents is not None:
-        rows.append((gettext("Amount"), money(figures.amount_cents, application.shown_currency)))
-    if figures.term_months is not None:
-        rows.append((gettext("Number of months"), str(figures.term_months)))
+    for name, title in (("amount_cents", gettext("Amount")), ("term_months", gettext("Number of months"))):
+        values = [getattr(figures, name), (corrected or {}).get((name,))]
+        words = [value_in_words(name, value, application.shown_currency) for value in values if value is not None]
+        if values[0] is not None:
+            rows.append((title, mark_correction(*words)))
     return rows
 
 
-def data_rows(application: Application) -> list[Row]:
+def mark_correction(words: str, corrected: str = "") -> str:
+    """Return the words for a value, followed by the words for its corrected value if it differs."""
+    if corrected in {"", words}:
+        return words
+    return gettext("%(value)s · corrected to %(corrected)s") % {"value": words, "corrected": corrected}
+
+
+def data_rows(application: Application, corrected: Corrected) -> list[Row]:
     """Return the rows of the applicant's data, without the amount and the term that `loan_rows` returns."""
     data, figures = application.application_data, Figures(application.application_data)
     if data is None:
@@ -137,20 +149,28 @@ def data_rows(application: Application) -> list[Row]:
     in_loan = {name for name in ("amount_cents", "term_months") if getattr(figures, name) is not None}
     known = {name: data[name] for name in members if name in data}
     currency = application.shown_currency
-    rows = _rows({name: value for name, value in {**known, **data}.items() if name not in in_loan}, members, currency)
+    shown = {name: value for name, value in {**known, **data}.items() if name not in in_loan}
+    rows = _rows(shown, members, currency, corrected)
     return list(islice(rows, ROWS_MAX))
 
 
 def _rows(
-    data: Mapping[str, Any], members: Mapping[str, Any], currency: str | None, above: str = "", depth: int = 0
+    data: Mapping[str, Any],
+    members: Mapping[str, Any],
+    currency: str | None,
+    corrected: Corrected,
+    above: str = "",
+    path: tuple[str, ...] = (),
 ) -> Iterator[Row]:
     for name, value in data.items():
         title = title_of(name, members.get(name, {}))
         title = f"{above}{title}" if above else title
-        if isinstance(value, dict) and value and depth < _DEPTH_MAX:
-            yield from _rows(value, {}, currency, f"{title}, ", depth + 1)
+        if isinstance(value, dict) and value and len(path) < _DEPTH_MAX:
+            yield from _rows(value, {}, currency, corrected, f"{title}, ", (*path, name))
         elif value is not None:
-            yield title, choice_in_words(name, value, members.get(name, {}), currency)
+            values = [part for part in (value, corrected.get((*path, name))) if part is not None]
+            words = [choice_in_words(name, part, members.get(name, {}), currency) for part in values]
+            yield title, mark_correction(*words)
 
 
 def title_of(name: str, member: Mapping[str, Any]) -> str:

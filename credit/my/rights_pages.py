@@ -1,6 +1,7 @@
 """The page that explains a decision, with the form that reports a wrong value."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -24,7 +25,7 @@ from credit.core.figures import date_in_words
 from credit.core.profile import members_of
 from credit.core.translations import active_language, free_text, in_language
 from credit.models import Application, Correction, DocumentFile
-from credit.my.content import Row, choice_in_words, title_of, value_in_words
+from credit.my.content import Row, choice_in_words, mark_correction, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import error_message, read_lines
 from credit.scoring import corrections
@@ -44,8 +45,10 @@ class ExplanationPage(MyPage):
     ) -> HttpResponse:
         """Return the page. `typed` has the fields of a rejected report, which the form then contains."""
         explanation = explain(application, active_language())
+        reported = corrections.corrections_of(str(application.pk), actor_on(request)).select_related("score")
+        later = _corrected_after(explanation, reported)
         inputs = [
-            (title_of(each["name"], {}), _points_in_words(each), _rows(each["facts"], application))
+            (title_of(each["name"], {}), _points_in_words(each), _rows(each["facts"], application, later))
             for each in explanation["inputs"] or ()
         ]
         facts = {
@@ -53,11 +56,9 @@ class ExplanationPage(MyPage):
             "explained": explanation,
             "laws": _laws_in_words(right["law"] for right in explanation["rights"]),
             "inputs": inputs,
+            "earlier_values": _words_about_new_score(later) if later else "",
             "correctable": _correctable(application),
-            "corrections": [
-                _describe_correction(row, application)
-                for row in corrections.corrections_of(str(application.pk), actor_on(request))
-            ],
+            "corrections": [_describe_correction(row, application) for row in reported],
             "files": DocumentFile.uploaded_for(application),
             "typed": typed or {},
         }
@@ -75,6 +76,27 @@ class ExplanationPage(MyPage):
             messages.error(request, error_message(refusal), extra_tags=field)
             return self._page(request, application, typed)
         return redirect("my_explanation", application_id)
+
+
+def _corrected_after(explanation: Mapping[str, Any], reported: Iterable[Correction]) -> dict[str, Correction]:
+    """Return the newest correction of each fact that was corrected after the explained score had used the fact."""
+    if explanation["score"] is None:
+        return {}
+    scored_at = datetime.fromisoformat(explanation["score"]["scored_at"])
+    used = {fact["name"] for each in explanation["inputs"] or () for fact in each["facts"]}
+    rows = [row for row in reported if row.status == Correction.CORRECTED and row.fact in used]
+    later = [(row.closed_at, row) for row in rows if row.closed_at is not None and row.closed_at > scored_at]
+    return {row.fact: row for _closed_at, row in sorted(later, key=lambda pair: pair[0])}
+
+
+def _words_about_new_score(later: Mapping[str, Correction]) -> str:
+    """Return a sentence about the score of the earlier values, and the newest score of the corrected values, if any."""
+    words = gettext("This score used the values before the correction.")
+    scores = [row.score for row in later.values() if row.score is not None and not row.score.is_withheld]
+    if not scores:
+        return words
+    newest = max(scores, key=lambda score: score.number)
+    return f"{words} " + gettext("The score of the corrected values is %(total)s.") % {"total": newest.total}
 
 
 def _points_in_words(each: Mapping[str, Any]) -> str:
@@ -208,11 +230,16 @@ def _day(as_of: str | None) -> str | None:
     return as_of if day is None else date_in_words(day)
 
 
-def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
-    """Return a row for each fact, with its title, value, source, and date. Withheld facts have no value."""
+def _rows(facts: list[dict[str, Any]], application: Application, later: Mapping[str, Correction]) -> list[Row]:
+    """Return a row for each fact, with its title, value, source, and date. Withheld facts have no value.
+
+    If `later` has a correction of the fact, the row also has the corrected value.
+    """
     rows = []
     for fact in facts:
         value = _in_words(fact["name"], fact["value"], application)
+        if fact["name"] in later:
+            value = mark_correction(value, _in_words(fact["name"], later[fact["name"]].parsed_claim, application))
         source = str(_SOURCES.get(fact["source"], fact["source_text"])).rstrip(".")
         about = " · ".join(filter(None, (value, source, _day(fact["as_of"]))))
         rows.append((_title(fact["name"], application), about))

@@ -131,6 +131,25 @@ class TestAnswersToCorrections:
         assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
         assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
 
+    def test_pages_mark_the_corrected_value_and_the_score_of_the_earlier_values(
+        self, api, user, application, path, reviewer
+    ):
+        browser, place = browser_of(user), f"/my/applications/{application.pk}"
+        correction = requested(api, path)
+        for page in (place, f"{place}/explanation"):
+            assert "corrected to" not in browser.get(page).content.decode()
+        reviewer.replace(f"{path}/{correction['id']}", {"status": "corrected", "reason": "Seen."})
+        new = Score.objects.order_by("number").last()
+        for page in (place, f"{place}/explanation"):
+            assert "$1,400.00 · corrected to $3,200.00" in browser.get(page).content.decode()
+        note = f"This score used the values before the correction. The score of the corrected values is {new.total}."
+        assert note in browser.get(f"{place}/explanation").content.decode()
+        user.language = "es"
+        user.save()
+        page = browser.get(f"{place}/explanation").content.decode()
+        assert f"El puntaje con los valores corregidos es {new.total}." in page
+        assert "· corregido a $3,200.00" in page
+
     def test_corrected_fact_is_listed_with_corrected_as_its_source(self, api, application, path, reviewer):
         reviewer.replace(f"{path}/{requested(api, path)['id']}", {"status": "corrected", "reason": "Seen."})
         facts = reviewer.read(f"/applications/{application.pk}/facts").json()["facts"]
