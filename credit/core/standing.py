@@ -25,9 +25,7 @@ class Standing:
 
 
 BY_STATUS = {
-    states.DRAFT: Standing(
-        _("Not sent yet"), _("Complete and check the application, then send it to the lender."), YOU
-    ),
+    states.DRAFT: Standing(_("Not sent yet"), _("Check the application, then send it to the lender."), YOU),
     states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will review it."), LENDER),
     states.UNDER_REVIEW: Standing(_("Under review"), _("The lender decides, or requests more from you."), LENDER),
     states.PENDING_DOCUMENTS: Standing(

@@ -27,7 +27,7 @@ _NOTICE_OF_OTHER = _(
     "The lender has to send the other applicant a notice about their credit report. You can accept once this notice is "
     "delivered."
 )
-_IS_COMPLETE = _("Check the application, then send it to the lender.")
+_IS_INCOMPLETE = _("Complete and check the application, then send it to the lender.")
 _DOCUMENTS_ARE_READY = _("Send the documents to the lender.")
 _DECIDES_AGAIN = _("The day of the first payment has passed. The lender must decide again.")
 
@@ -64,8 +64,8 @@ def _standing_now(
     The texts depend on missing data, on missing documents, and on a blocked acceptance. They also depend on whether the
     applicant can request reconsideration.
     """
-    if application.status == states.DRAFT and not page["due"]:
-        return replace(standing, next=_IS_COMPLETE)
+    if application.status == states.DRAFT and page["due"]:
+        return replace(standing, next=_IS_INCOMPLETE)
     if application.status == states.PENDING_DOCUMENTS and page["documents"] and not page["missing"]:
         return replace(standing, next=_DOCUMENTS_ARE_READY)
     if application.status == states.REJECTED and page["may_ask_again"]:

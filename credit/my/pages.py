@@ -1,7 +1,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 from urllib.parse import quote
 
@@ -27,7 +27,7 @@ from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.time_zones import zone_label
 from credit.applications.lenders import lender_of
-from credit.applications.services import lock_own
+from credit.applications.services import IDLE_DAYS, lock_own
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
@@ -69,13 +69,14 @@ from credit.requirements.services import of_application, requirements_of
 from credit.review.services import change_status
 from credit.scoring.corrections import correctable_facts
 from credit.terms import acceptance, counteroffers
+from credit.terms.loans import starts_by
 from identity.accounts.languages import chosen_language
 
 # Maps a status to the transition that sends the application to the lender.
 _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
-    "submitted_at",
+    "submitted_at", "updated_at",
 )  # fmt: skip
 # The page of a draft shows the current name of the offer.
 _OFFER_TEXTS = ("name", "language", "translations")
@@ -109,8 +110,8 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
     """Annotate applications with the data that `standing_of` and `_heading` require.
 
     The data are the lender's name, a draft's currency, and the time of the current status. They also include the amount
-    of the open counteroffer or of the approved terms. They also include whether the lender made a counteroffer, the
-    applicant declined the loan, or a reconsideration is open.
+    and the fixed first payment of the open counteroffer or of the approved terms, and the counteroffer's deadline. They
+    also include whether the lender made a counteroffer, the applicant declined the loan, or a reconsideration is open.
     """
     moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
@@ -124,6 +125,10 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
         },
         is_offered=Exists(waiting),
         terms_cents=Coalesce(Subquery(waiting.values("loan_terms__amount_cents")[:1]), "loan_terms__amount_cents"),
+        offered_until=Subquery(waiting.values("expires_at")[:1]),
+        first_payment_on=Coalesce(
+            Subquery(waiting.values("loan_terms__first_payment_on")[:1]), "loan_terms__first_payment_on"
+        ),
         is_declined=Exists(
             ApplicationHistory.objects.filter(ApplicationHistory.IS_DECLINED, application=OuterRef("pk"))
         ),
@@ -209,11 +214,23 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
-        rows = [(application, _heading(application)) for application in context["object_list"]]
-        return context | {"rows": rows, "zone": zone_label(timezone.now())}
+        now = timezone.now()
+        rows = [(application, _heading(application, now)) for application in context["object_list"]]
+        return context | {"rows": rows, "zone": zone_label(now)}
 
 
-def _heading(application: Any) -> dict[str, Any]:
+def _due_by(application: Any, now: datetime) -> str:
+    """Return the deadline of the applicant's next step in words, or "" if it has none or has passed."""
+    ends = [application.offered_until]
+    if application.offered_until is None and application.accepted_at is None and application.status in IDLE_DAYS:
+        ends = [application.updated_at + timedelta(days=IDLE_DAYS[application.status])]
+    if application.offered_until is not None or application.status == states.APPROVED:
+        ends.append(starts_by(application))
+    due_by = min(filter(None, ends), default=now)
+    return deadlines.in_words(due_by, timezone.get_current_timezone_name()) if due_by > now else ""
+
+
+def _heading(application: Any, now: datetime) -> dict[str, Any]:
     terms = application.offer_snapshot or {name: getattr(application, f"offer_{name}") for name in _OFFER_TEXTS}
     requested, cents = application.amount_cents, application.terms_cents
     is_other = None not in {requested, cents} and cents != requested
@@ -224,6 +241,7 @@ def _heading(application: Any) -> dict[str, Any]:
         "requested": money(requested, application.shown_currency) if is_other else "",
         "offer": in_language(terms).get("name", ""),
         "standing": standing_of(application),
+        "due_by": _due_by(application, now),
         "since": application.since,
     }
 
@@ -265,7 +283,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     has_consented = Consent.is_given_by(application.consumer_id)
     to_deliver = {notice["kind"] for notice in notices_made if not notice["is_cancelled"]}
     offered = counteroffers.acceptable_of(application, now=now)
-    heading, asked = _heading(application), history.reconsideration_of(application, moves)
+    heading, asked = _heading(application, now), history.reconsideration_of(application, moves)
     delays = {**documents, **asked, "due": missing_words}
     return {
         "application": application,

@@ -45,7 +45,7 @@ def documents_in(page):
     return [
         (
             re.search(r"<h3>.*?<bdi>(.*?)</bdi>", part)[1],
-            re.search(r'<span class="standing (?:due|done)">(.*?)</span>', part)[1],
+            re.search(r'<span class="standing ?(?:due|done|)">(.*?)</span>', part)[1],
             'type="file"' in part and "<details" not in part,
         )
         for part in parts
@@ -121,6 +121,16 @@ def test_document_requested_again_is_missing_and_an_accepted_document_has_no_upl
     page = page_of(application)
     assert documents_in(page)[-1] == ("Payslip", "Accepted", False)
     assert "Add another file" not in page
+
+
+def test_requested_document_that_was_not_sent_is_no_longer_needed_after_the_decision(application):
+    upload(application, "Payslip")
+    application.status = "approved"
+    application.save()
+    names = ("Lease", "Bank statement")
+    expected = [*((name, "No longer needed", False) for name in names), ("Payslip", "Received", False)]
+    assert documents_in(page_of(application)) == expected
+    assert "Ya no es necesario" in spanish(page_of(speaking(application)))
 
 
 def test_applicant_can_open_own_files_and_other_accounts_cannot(application):

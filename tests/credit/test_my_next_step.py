@@ -16,6 +16,7 @@ from tests.credit.terms.lending import LINE, accept_terms, applied, approve, len
 from tests.credit.terms.test_agreement import CONTACT
 from tests.credit.terms.test_counteroffers import counter
 from tests.credit.test_my_content import living_in, written
+from tests.credit.test_my_language import speaking
 from tests.credit.test_my_pages import browser_of, page_of, press_button
 from tests.factories import UserFactory
 
@@ -55,7 +56,8 @@ def test_next_step_of_an_incomplete_draft_is_to_complete_the_draft():
     _, application = sent("draft", submitted_at=None, data=None)
     words = "Complete and check the application, then send it to the lender."
     assert steps_of(application)["Next step"] == words
-    assert words in browser_of(application.consumer).get("/my").content.decode()
+    words = "Check the application, then send it to the lender."
+    assert f"<br>{words} Do this by" in browser_of(application.consumer).get("/my").content.decode()
 
 
 def test_next_step_of_a_draft_or_document_request_shows_its_expiry_as_deadline():
@@ -68,6 +70,16 @@ def test_next_step_of_a_draft_or_document_request_shows_its_expiry_as_deadline()
     application = written(with_documents(UserFactory()), living_in("OR"))
     steps = steps_of(application)
     assert (steps["Who acts"], steps["Deadline"]) == ("You", after(application, 30))
+
+
+@pytest.mark.parametrize("status", ["draft", "pending_documents", "approved", "submitted", "rejected"])
+def test_application_list_shows_the_deadline_of_each_application_that_waits_for_the_applicant(status):
+    _, application = sent(status)
+    browser = browser_of(application.consumer)
+    is_due = status in {"draft", "pending_documents", "approved"}
+    assert (f"Do this by {after(application, 30)}." in browser.get("/my").content.decode()) is is_due
+    speaking(application)
+    assert ("Hágalo a más tardar el" in browser.get("/my").content.decode()) is is_due
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review"])
