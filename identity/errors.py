@@ -48,7 +48,10 @@ class RelinkRequired(ApiError):
 
 
 class TokenNotAccepted(ValidationFailed):
-    """The vendor or the platform rejects a public token or an access token. The error has `field`, never the token."""
+    """The vendor or the platform rejects a public token or an access token.
+
+    The error contains the name of the field, never the token.
+    """
 
     def __init__(self, field: str) -> None:
         message = "The vendor does not accept this token."

@@ -53,7 +53,10 @@ class HasListedKey(BasePermission):
 
 
 class LedgerLimit(BaseThrottle):
-    """Consumes one permit per request. For a batch, `take_permits` then consumes a permit for each further entry."""
+    """Consumes one permit of the rate limit per request.
+
+    For a batch, `take_permits` then consumes a permit for each further entry.
+    """
 
     def allow_request(self, request: Any, view: Any) -> bool:
         view.take_permits(request, 1)
@@ -74,7 +77,7 @@ class LedgerViewSet(ApiViewSet):
         return credential or ANYBODY
 
     def take_permits(self, request: Any, permits: int) -> None:
-        """Consume permits of an address, a token's account, or a listed key. Raises RateLimited.
+        """Consume rate limit permits of an address, a token's account, or a listed key. Raises RateLimited.
 
         Reads with a listed key have no limit. If the database rejects writes, reads are not counted.
         """

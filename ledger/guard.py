@@ -4,7 +4,7 @@ A database that was restored from a backup lacks entries. Signing new blocks in 
 history of the log. The guard file contains the last head that this machine has signed, and sealing refuses to continue
 from an earlier head. The file is created before the first block. If a log has blocks but no guard file, the file was
 lost. After each commit, the new head is written to the file before the response is sent. A stored head is never
-replaced by an earlier head. Only one machine writes a log, so a file is sufficient.
+replaced by an earlier head. Only one machine writes a log, so a file on this machine is sufficient.
 """
 
 import fcntl

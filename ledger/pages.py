@@ -105,7 +105,7 @@ class ExplorerViewSet(LedgerViewSet):
     def list(self, request: ApiRequest) -> HttpResponse:
         """Browse blocks, entries, and proofs.
 
-        The page has the blocks, one block with its entries, or a hash with its inclusion proof as a path.
+        The page shows the list of blocks, a block with its entries, or a hash with the path of its inclusion proof.
         """
         head = log.read_head()
         end = head.number + 1

@@ -4,8 +4,8 @@ The transaction locks the log, reads the head, writes entries, tiles, and the si
 require an unchanged head, and the expected width of each tile. So even without the lock, the log can't get two
 histories.
 
-Other blocks wait for the lock, so the transaction is short: two round trips and the commit. It does not look up
-duplicates first. If the database rejects a duplicate, the block is sealed again after a look-up.
+Other blocks wait for the lock, so the transaction is short: two round trips and the commit. The transaction does not
+look up duplicates first. If the database rejects a duplicate, the block is sealed again after a look-up.
 """
 
 import logging

@@ -49,7 +49,10 @@ def _change_account(signal: Any, user: Any, **_signal: Any) -> None:
 
 
 def _change_groups(*, instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **_signal: Any) -> None:
-    """Write an audit line for each account and group. The back office writes another line, with the actor."""
+    """Write an audit line for each account and each group that the account joined or left.
+
+    The back office writes another line, with the actor.
+    """
     kind = _GROUP_KINDS.get(action)
     if kind is None:
         return

@@ -92,8 +92,9 @@ class AccountConsentViewSet(ApiViewSet):
         The effect depends on `kind`. For an app, the API revokes its tokens and disables its webhook endpoints. For a
         bank, the API unlinks the bank and removes it at the vendor. For electronic notices, the lender delivers later
         notices by post or by its own channel. Risk-based pricing notices can still be electronic. For data shared with
-        a lender, the API stops the sharing. For a credit report, the lender can't request this report again for the
-        application with the purpose `written_instructions`. The API retains the data of earlier decisions. Idempotent.
+        a lender, the API stops the sharing. For a credit report, the purpose `written_instructions` no longer permits
+        the lender to request this report for the application. The API retains the data of earlier decisions.
+        Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 

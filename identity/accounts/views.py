@@ -131,8 +131,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
         The token acts on behalf of the customer for 15 minutes.
 
-        The token has your id in `act` (RFC 8693, section 4.1). For each change with the token, the audit log records
-        you. The token can't decide, pay, or create another token. Apps can't create these tokens.
+        The token has your id in `act` (RFC 8693, section 4.1). For each change that you make with the token, the audit
+        log records your account. The token can't decide, pay, or create another token. Apps can't create these tokens.
         """
         if request.auth.delegated:
             raise InsufficientScope("Apps can't create tokens on behalf of a partner's customer.")
