@@ -14,7 +14,10 @@ _OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256
 
 
 class Record(NamedTuple):
-    """The anchored text, and the canonical JSON that opens its `hashes`. An erasure deletes the openings."""
+    """The anchored text, and the openings: the canonical JSON of the values and nonces behind its `hashes`.
+
+    An erasure deletes the openings.
+    """
 
     text: str
     openings: str

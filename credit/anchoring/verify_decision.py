@@ -1186,7 +1186,7 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 
 
 def read(path: str) -> bytes:
-    """Read a file up to one byte more than the maximum size of a bundle."""
+    """Read a file, but at most one byte more than the maximum size of a bundle."""
     with Path(path).open("rb") as file:
         return file.read(FILE_MAX_BYTES + 1)
 

@@ -24,7 +24,7 @@ PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
 def seats_of(user: Any) -> Iterator[Seat]:
     """Yield a seat (the lender, and the member's rights) for each lender of which `user` is a member.
 
-    The user or the lender's owner must be in the group `Lender`.
+    Either the user or the lender's owner must be in the group `Lender`.
     """
     for member in console_memberships(user):
         yield Seat(

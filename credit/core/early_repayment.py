@@ -15,9 +15,9 @@ _LATE, _EARLY = Decimal("0.005"), Decimal("0.01")
 class EarlyRepayment:
     """The amounts of an early repayment on the date `on`, in minor units.
 
-    `fee_reduction` is the part of the creditor's up-front costs that falls to the remaining days (C-383/18).
-    `compensation_max` is the creditor's maximum compensation. `total` is the maximum that the borrower pays on that
-    date, in addition to the installment due on that date.
+    `fee_reduction` is the part of the creditor's up-front costs for the remaining days (C-383/18). `compensation_max`
+    is the creditor's maximum compensation. `total` is the maximum that the borrower pays on that date, in addition to
+    the installment due on that date.
     """
 
     on: date

@@ -244,8 +244,8 @@ class ApplicationViewSet(ApiViewSet):
 
         The response has the terms, the deadline, and the time of the acceptance.
 
-        The `terms` of a loan contain its cost. While the loan can be accepted, its cost is computed for a start today.
-        After the acceptance, `terms` contain the cost of the accepted loan.
+        The `terms` of a loan contain its cost. While the applicant can accept the loan, the API computes its cost for a
+        loan that starts today. After the acceptance, `terms` contain the cost of the accepted loan.
         """
         return acceptance.describe(_load(request, application_id), now=timezone.now())
 
@@ -262,8 +262,8 @@ class ApplicationViewSet(ApiViewSet):
         Directive (EU) 2023/2225 with `POST …/withdrawal`.
 
         A loan starts on the day of its acceptance. If the loan has a fixed first payment date, a later start can change
-        its figures. The API then returns 400 `E3012` with the new terms and their hash in `details`. To accept them,
-        send the new hash.
+        the figures of the loan. The API then returns 400 `E3012` with the new terms and their hash in `details`. To
+        accept them, send the new hash.
         """
         now = timezone.now()
         accepted = acceptance.accept(application_id, **body, actor=actor_of(request), now=now)

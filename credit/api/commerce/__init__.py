@@ -2,8 +2,8 @@
 
 A product is an offer. A variant is an offer with a term. A price is the amount financed. The `metadata` and the text of
 each product state that the price is the amount financed. `catalog` selects offers by the rules of
-`credit.offers.catalogue`, so it has the same offers as `/v1/ucp/catalog/items`. `discovery` creates the discovery
-document.
+`credit.offers.catalogue`, so the catalog has the same offers as `/v1/ucp/catalog/items`. `discovery` creates the
+discovery document.
 
 Like `/v1/ucp/catalog/items`, the catalog requires the scope `offers:read`, because the A/B variant that the API returns
 depends on the caller. The profile is public and needs no account.

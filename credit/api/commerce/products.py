@@ -1,7 +1,7 @@
 """Represent an offer as a product of the protocol. The variants of the product are the terms of the offer.
 
-In the protocol, agents compare products by their price. The price of a loan is the amount financed, not its cost.
-`metadata.price_means` and the first sentence of every description state this.
+In the protocol, agents compare products by their price. The price of a loan is the amount financed, not the cost of the
+loan. `metadata.price_means` and the first sentence of every description state this.
 """
 
 from collections.abc import Collection

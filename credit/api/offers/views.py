@@ -162,8 +162,8 @@ class ProviderViewSet(ApiViewSet):
         The API assigns the `id`.
 
         Requires the permission of the group `Lender`. An invitation or a superuser adds an account to this group. If
-        the account has a second factor, the credential must have it. With `BACKOFFICE_SECOND_FACTOR`, the default in
-        production, staff need a second factor.
+        the account has a second factor, the credential must also have the second factor. With
+        `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
@@ -236,8 +236,8 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
-        Idempotent. If the account has a second factor, the credential must have it. With `BACKOFFICE_SECOND_FACTOR`,
-        the default in production, staff need a second factor.
+        Idempotent. If the account has a second factor, the credential must also have the second factor. With
+        `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
@@ -304,10 +304,10 @@ class DecisionViewSet(ApiViewSet):
         shorter period.
 
         Each line is one decision. Each line has the `id` of the application, `submitted`, `decided`, `outcome`, and
-        `reasons`. If the newest decision on an application is an approval that was not reopened, its line has the loan,
-        if any, in `terms`. Each line has `automated`, `score`, `override` (the decision differs from the score's
-        proposal), and `days` from the submission to the decision. A credential with a list of scopes also requires
-        `score:read`.
+        `reasons`. The line of an approval has the loan in `terms`. If the approval has no loan, was reopened, or is not
+        the newest decision on the application, `terms` is null (in CSV, empty). Each line has `automated`, `score`,
+        `override` (the decision differs from the score's proposal), and `days` from the submission to the decision. A
+        credential with a list of scopes also requires `score:read`.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
