@@ -31,7 +31,10 @@ from credit.scoring.scores import LiveVersion, champion_of
 _ROLES = {
     rights.NONE: _("No score was computed. People decide on the application."),
     rights.ASSISTED: _("A score was computed from your data. The score is a proposal to the person who decides."),
-    rights.ALONE: _("A score was computed from your data, and it decided without a person."),
+    rights.ALONE: _(
+        "A score was computed from your data. The decision was made automatically from this score, without human "
+        "review."
+    ),
 }
 _WAITS = _("Your score is not computed yet, because the lender has requested reports about you.")
 _DECIDERS = {
