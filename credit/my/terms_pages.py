@@ -27,15 +27,7 @@ from credit.core.translations import in_language
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
-from credit.my.pages import (
-    InTheirLanguage,
-    MyPage,
-    actor_on,
-    joint_intent_of,
-    own_applications,
-    require_joint_intent,
-    run_action,
-)
+from credit.my.pages import InTheirLanguage, MyPage, actor_on, joint_intent_of, own_applications, run_action
 from credit.my.words import error_message
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable, form_of_link, provide
@@ -76,27 +68,34 @@ class AcceptPage(MyPage):
 
     An applicant who declines confirms this on another page.
 
-    The forms have buttons but no text fields, so that the Enter key can't submit a form. Two applicants also declare
-    that both agree.
+    The forms have no text fields, so that the Enter key can't submit an answer. The acceptance requires a checkbox. Its
+    text also declares that two applicants agree. Enter at the checkbox presses a hidden button, which opens the page
+    again.
     """
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        return self._show(request, get_by_uuid(own_applications(request), application_id, Http404))
+
+    def _show(self, request: HttpRequest, application: Application, error: str = "") -> HttpResponse:
+        """Return the page. `error` is the error of the checkbox, or ""."""
         now = timezone.now()
-        application = get_by_uuid(own_applications(request), application_id, Http404)
         terms = acceptance.describe(application, now=now)
         if not terms.acceptable or Notice.undelivered_about_pricing(application).exists():
-            return redirect("my_application", application_id)
+            return redirect("my_application", application.pk)
         page = _facts(application, terms, now)
+        page["wrong"] = error and {"id": "agreed", "title": gettext("Your decision"), "text": error}
         if terms.as_of is not None and follows_directive(application.offer_snapshot):
             form = form_of_acceptable(application, terms, language=get_language(), now=now)
             provide(application, form, medium=form.PORTAL, is_opened=False, now=now)
             page["form"] = form
-        return render(request, "credit/my/accept.html", page)
+        return render(request, "credit/my/accept.html", page, status=400 if error else 200)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
         if request.POST.get("do") == "decline" and request.POST.get("sure") != "yes":
             return self._confirm(request, application)
+        if request.POST.get("do") == "accept" and request.POST.get("agreed") != "yes":
+            return self._show(request, application, gettext("Select the checkbox to accept."))
         answer = {"accept": _accept, "decline": _decline}.get(request.POST.get("do", ""))
         if answer is None:
             return redirect("my_accept", application_id)
@@ -156,7 +155,7 @@ def _accept(request: HttpRequest, application_id: str) -> str:
     terms_sha256, as_of = request.POST.get("terms_sha256", ""), request.POST.get("as_of")
     actor, now = actor_on(request), timezone.now()
     form = request.POST.get("precontract_sha256")
-    is_joint = require_joint_intent(request, own_applications(request).get(pk=application_id))
+    is_joint = bool(joint_intent_of(own_applications(request).get(pk=application_id), JOINT_ACCEPTANCE))
     acceptance.accept(
         application_id, terms_sha256=terms_sha256, as_of=as_of, precontract_sha256=form, is_joint=is_joint,
         actor=actor, now=now,

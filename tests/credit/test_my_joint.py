@@ -42,13 +42,14 @@ def test_acceptance_of_two_applicants_on_applicant_pages_requires_a_declaration_
     application = written(applied(offer), [ROSA, SECOND])
     assert approve(lender_of(offer), application, TERMS).status_code == 200
     application.refresh_from_db()
-    assert BOX.findall(terms_page(application)) == [ACCEPTS]
+    label = f"<span>I have read the terms and the agreement, and I accept them. {ACCEPTS}</span>"
+    assert label in terms_page(application)
     sha256 = application.loan_terms.terms_sha256
-    page = decide(application, "accept", terms_sha256=sha256)
-    assert "Confirm that both applicants agree." in page
+    page = decide(application, "accept", terms_sha256=sha256, agreed="")
+    assert "Select the checkbox to accept." in page
     assert "<h1>Check before you accept</h1>" in page
     assert application.accepted_at is None
-    assert "You accepted this loan." in decide(application, "accept", terms_sha256=sha256, joint="yes")
+    assert "You accepted this loan." in decide(application, "accept", terms_sha256=sha256)
     agreement = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
     assert agreement["members"][-1] == {"name": "joint_credit", "title": "Joint credit", "text": ACCEPTS}
 

@@ -62,6 +62,9 @@ def test_every_page_of_an_application_is_available_in_spanish(committed):
     assert "Revise antes de aceptar" in spanish(terms_page(application))
     browser = browser_of(application.consumer)
     assert "Usted no ha aceptado este contrato." in spanish(agreement(browser, world.pk))
+    refused = spanish(decide(application, "accept", agreed=""))
+    assert "He leído las condiciones y el contrato, y los acepto." in refused
+    assert "Marque la casilla para aceptar." in refused
     assert "Las condiciones cambiaron." in spanish(decide(application, "accept", terms_sha256="0" * 64))
     shown = decide(application, "accept", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
     assert "Usted aceptó este préstamo." in spanish(shown)

@@ -45,7 +45,7 @@ def terms_page(application):
 def decide(application, do, user=None, **fields):
     """Press a button of the page of terms; return the page after the redirect."""
     answer = browser_of(user or application.consumer).post(
-        path_of(application), {"do": do, "sure": "yes", **fields}, follow=True
+        path_of(application), {"do": do, "sure": "yes", "agreed": "yes", **fields}, follow=True
     )
     application.refresh_from_db()
     return " ".join(answer.content.decode().split())
@@ -84,13 +84,14 @@ class TestPage:
         assert "provider 700" not in page
 
     def test_accept_and_decline_buttons_have_equal_style_in_separate_forms(self, approved):
-        forms = re.findall(r"<form method=\"post\">(.*?)</form>", terms_page(approved))
+        decision = terms_page(approved).partition("Your decision</h2>")[2]
+        forms = re.findall(r'<form method="post"[^>]*>(.*?)</form>', decision)
         fields = [FIELD.findall(form) for form in forms]
         assert len(forms) == 2
         for form in fields:
             kinds = [(tag, "hidden" in rest) for tag, rest in form]
             assert kinds[-1] == ("button", False)
-            assert set(kinds[:-1]) == {("input", True)}
+            assert {hidden for _tag, hidden in kinds[:-1]} == {True}
         buttons = [re.sub(r'value="\w+"', "", form[-1][1]) for form in fields]
         assert buttons[0] == buttons[1]
         assert "class" not in buttons[0]
@@ -171,6 +172,23 @@ class TestAcceptance:
         assert browser_of(approved.consumer).get(path_of(approved)).status_code == 302
         assert "The application has changed." in decide(approved, "decline")
         assert approved.status == "approved"
+
+    def test_acceptance_requires_the_checkbox_and_shows_its_error(self, approved):
+        page = terms_page(approved)
+        assert "If you accept, you are bound by the agreement at once. If you decline, your application ends." in page
+        assert "If you decline, you confirm this on the next page." in page
+        assert "<span>I have read the terms and the agreement, and I accept them.</span>" in page
+        assert 'class="error"' not in page
+        fields = {"do": "accept", "terms_sha256": approved.loan_terms.terms_sha256}
+        answer = browser_of(approved.consumer).post(path_of(approved), fields)
+        page = " ".join(answer.content.decode().split())
+        assert answer.status_code == 400
+        assert "<title>Errors: Check before you accept" in page
+        assert '<a href="#agreed">Your decision</a>: Select the checkbox to accept.' in page
+        assert '<p class="error" id="agreed-error">Select the checkbox to accept.</p>' in page
+        assert 'required aria-invalid="true" aria-describedby="agreed-error"' in page
+        approved.refresh_from_db()
+        assert approved.accepted_at is None
 
     def test_acceptance_of_outdated_terms_is_rejected_and_shows_the_new_terms(self, committed, approved, offer):
         old = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]

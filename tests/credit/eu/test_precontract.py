@@ -142,7 +142,7 @@ def test_acceptance_page_links_to_and_provides_the_precontract_form(client):
     form.refresh_from_db()
     assert form.opened_at is not None
     terms = re.search(r'name="terms_sha256" value="(\w+)"', page)[1]
-    posted = {"do": "accept", "terms_sha256": terms, "precontract_sha256": form.sha256}
+    posted = {"do": "accept", "agreed": "yes", "terms_sha256": terms, "precontract_sha256": form.sha256}
     client.post(f"/my/applications/{application.pk}/accept", posted)
     application.refresh_from_db()
     assert application.accepted_at is not None

@@ -73,6 +73,17 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     check_decision(browser_user)
     press(browser_user, "Decline", "my-decline")
     browser_user.page.click("text=Back to the terms")
+    with browser_user.page.expect_navigation():
+        browser_user.page.get_by_role("button", name="Accept this loan").click()
+    assert all("400" in words or words == browser_user.page.url for words in browser_user.complaints)
+    browser_user.complaints.clear()
+    browser_user.check_page("my-accept-unchecked")
+    box = browser_user.page.get_by_label("I have read the terms and the agreement")
+    box.check()
+    with browser_user.page.expect_navigation():
+        box.press("Enter")
+    assert Application.objects.get().accepted_at is None
+    box.check()
     press(browser_user, "Accept this loan", "my-accepted")
     assert Application.objects.get().accepted_at is not None
     browser_user.page.click("text=Read and print the agreement")
