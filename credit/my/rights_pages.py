@@ -41,9 +41,13 @@ class ExplanationPage(MyPage):
         return self._page(request, get_by_uuid(own_applications(request), application_id, Http404))
 
     def _page(
-        self, request: HttpRequest, application: Application, typed: Mapping[str, str] | None = None
+        self,
+        request: HttpRequest,
+        application: Application,
+        typed: Mapping[str, str] | None = None,
+        wrong: Mapping[str, str] | None = None,
     ) -> HttpResponse:
-        """Return the page. `typed` has the fields of a rejected report, which the form then contains."""
+        """Return the page. `typed` has the fields of a rejected report, and `wrong` describes its invalid field."""
         explanation = explain(application, active_language())
         reported = corrections.corrections_of(str(application.pk), actor_on(request)).select_related("score")
         later = _corrected_after(explanation, reported)
@@ -61,6 +65,7 @@ class ExplanationPage(MyPage):
             "corrections": [_describe_correction(row, application) for row in reported],
             "files": DocumentFile.uploaded_for(application),
             "typed": typed or {},
+            "wrong": wrong,
         }
         return render(request, "credit/my/explanation.html", facts, status=200 if typed is None else 400)
 
@@ -71,9 +76,12 @@ class ExplanationPage(MyPage):
         try:
             consume("write", str(request.user.pk))
             messages.success(request, _report(request, application, typed))
+        except _WrongField as refusal:
+            title = {"claimed": gettext("The right value"), "statement": gettext("Why is it wrong?")}[refusal.field]
+            wrong = {"id": refusal.field, "title": title, "text": error_message(refusal)}
+            return self._page(request, application, typed, wrong)
         except ApiError as refusal:
-            field = refusal.field if isinstance(refusal, _WrongField) else ""
-            messages.error(request, error_message(refusal), extra_tags=field)
+            messages.error(request, error_message(refusal))
             return self._page(request, application, typed)
         return redirect("my_explanation", application_id)
 

@@ -242,7 +242,8 @@ def test_correction_form_retains_its_input_after_a_validation_error(application,
     answer = browser.post(place, typed)
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert '<p class="message wrong" role="alert">Enter a number' in page
+    assert '<a href="#claimed">The right value</a>: Enter a number' in page
+    assert page.count('role="alert" tabindex="-1" autofocus') == 1
     assert "<title>Errors: " in page
     assert '<div id="claimed-error"><p class="error">Enter a number' in page
     assert re.search(r'<input id="claimed"[^>]* aria-invalid="true"', page)
@@ -271,6 +272,14 @@ def test_report_and_answer_of_a_wrong_value_send_a_mail_without_the_value(api, r
     assert not [text for text in texts if "3,200" in text or "payslip" in text]
     page = browser_of(application.consumer).get(f"/my/applications/{application.pk}/explanation").content.decode()
     assert re.search(r"A reviewer answered on \w+ \d+, \d{4}", page)
+
+
+def test_correction_form_links_the_error_of_a_missing_statement_to_its_field(application, user):
+    place = f"/my/applications/{application.pk}/explanation"
+    typed = {"fact": INCOME, "claimed": "4000", "statement": ""}
+    page = browser_of(user).post(place, typed, headers={"Accept-Language": "es"}).content.decode()
+    assert '<a href="#statement">¿Por qué es erróneo?</a>: ' in page
+    assert re.search(r'<textarea id="statement"[^>]* aria-invalid="true"', page)
 
 
 @pytest.mark.parametrize(
