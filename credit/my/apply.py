@@ -41,7 +41,7 @@ from credit.my.pages import (
     localized,
     own_applications,
 )
-from credit.my.person_form import areas_with_data, groups_of
+from credit.my.person_form import areas_with_data, groups_of, suggested_states
 from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
@@ -193,6 +193,7 @@ def _show(
         "steps": typed.steps(),
         "first": groups_of(typed.first),
         "second": groups_of(typed.second),
+        "states": suggested_states(),
         "has_errors": has_errors,
         "errors": typed.errors_by_field(),
         "prefilled_from": prefilled_from,

@@ -294,7 +294,7 @@ class ApplicationForms:
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         region = self.first.fields["address.region"]
-        region.help_text = availability_of(offer)
+        region.help_text = f"{region.help_text} {availability_of(offer)}".strip()
         self.share = ShareForm(typed, stored=() if application is None else application.share, areas=areas)
         self.has_second = second is not None or (
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)

@@ -42,7 +42,12 @@ _WHY = {
     "email": _("The lender uses this address to write to you about the application."),
     "phone": _("The lender uses this number to call you about the application."),
 }
-_CHOOSE_STATE = _("Choose the state or province.")
+_WRONG_STATES = {
+    "US": _("Enter the name or the code of a US state, such as Oregon or OR."),
+    "CA": _("Enter the name or the code of a Canadian province, such as Ontario or ON."),
+}
+_REGION_BY_LAW = _("Required in the United States and Canada.")
+_REGION_BY_OFFER = _("Required if addresses in the country have a state or province.")
 _HOW = {
     "phone": _("Outside the United States and Canada, enter it with the country code, such as +44 20 7946 0123."),
     "address.country": _(
@@ -60,6 +65,8 @@ _AUTOCOMPLETE = {
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
+# The datalist `states` suggests the states of the US and Canada.
+_INPUTS = {"email": {"type": "email"}, "phone": {"type": "tel"}, "address.region": {"list": "states"}}
 # These characters can separate digits, in addition to spaces.
 _PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
 _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
@@ -78,6 +85,15 @@ TEXT_ERRORS = {
     "min_length": _("Use at least %(limit_value)d characters. You entered %(show_value)d."),
 }
 _US_POSTAL_CODE = re.compile("[0-9]{5}([- ]?[0-9]{4})?")
+# The groups of an applicant's fields.
+_PERSON = (
+    (_("Person"), ("legal_name", "date_of_birth")),
+    (_("Contact"), ("email", "phone", "language")),
+    (
+        _("Home address"),
+        ("address.country", "address.line1", "address.line2", "address.city", "address.region", "address.postal_code"),
+    ),
+)
 
 
 class DraftForm(forms.Form):
@@ -99,31 +115,35 @@ class DraftForm(forms.Form):
     def missing(self, name: str) -> str:
         """Return the error of an empty field."""
         field = self.fields[name]
-        if name == "address.region" and hasattr(field, "choices"):
-            return str(_CHOOSE_STATE)
         if name in _ENTER:
             return str(_ENTER[name])
         words = gettext("Choose an answer for “%s”.") if hasattr(field, "choices") else gettext("Enter “%s”.")
         return fill(words, field.label)
 
 
-class StateField(forms.ChoiceField):
-    """A form field whose value is the code of a US state or Canadian province. The field also accepts the name."""
+class StateField(forms.CharField):
+    """A state, province, or region. In the US and in Canada, only names and codes of states are valid.
+
+    The cleaned value is the code.
+    """
 
     def __init__(self, country: str, **options: Any) -> None:
-        groups = [(country_name(code), [*states_of(code).items()]) for code in _WITH_STATES]
-        # An applicant can change the country after the state, so the choice contains the states of both countries.
-        super().__init__(choices=[("", ""), *groups], error_messages={"invalid_choice": _CHOOSE_STATE}, **options)
+        super().__init__(**options)
         self.country = country
 
-    def prepare_value(self, value: Any) -> Any:
-        return self.to_python(value)
+    def clean(self, value: Any) -> Any:
+        region = super().clean(value)
+        if region is None or self.country not in _WITH_STATES:
+            return region
+        code = state_code(self.country, region)
+        if code not in states_of(self.country):
+            raise forms.ValidationError(_WRONG_STATES[self.country])
+        return code
 
-    def to_python(self, value: Any) -> str:
-        return state_code(self.country, value)
 
-    def valid_value(self, value: Any) -> bool:
-        return value in states_of(self.country)
+def suggested_states() -> list[tuple[str, Any]]:
+    """Return the codes and names of the US states and the Canadian provinces."""
+    return [item for country in _WITH_STATES for item in states_of(country).items()]
 
 
 def required_paths(person: Mapping[str, Any], requires: Collection[str]) -> list[str]:
@@ -169,13 +189,19 @@ class PersonForm(DraftForm):
         self.fields = dict(self._make_fields(values.get("language"), chosen))
         self.requires = requires
         required = {*required_paths({"address": {"country": chosen or None}}, requires), "language"}
-        self.mark_optional(required)
+        # The applicant can choose another country, so the hints explain which parts of an address are optional.
+        self.mark_optional({*required, "address.city", "address.region", "address.postal_code"})
+        region = _REGION_BY_OFFER if "address.region" in requires else _REGION_BY_LAW
         for path, field in self.fields.items():
-            hints = (_WHY.get(path) if path not in required else None, _HOW.get(path))
+            hints = (
+                _WHY.get(path) if path not in required else None,
+                _HOW.get(path),
+                region if path == "address.region" else None,
+            )
             field.help_text = " ".join(str(hint) for hint in hints if hint)
 
     def _make_fields(self, language: str | None, country: str | None) -> Iterator[tuple[str, forms.Field]]:
-        for path in applicant_schema.PATHS:
+        for path in (path for _title, paths in _PERSON for path in paths):
             about: dict[str, Any] = {"label": gettext(applicant_schema.title_of_member(path)), "required": False}
             fill = {"autocomplete": _AUTOCOMPLETE.get(path, "off") if self.prefix == "first" else "off"}
             if path == "date_of_birth":
@@ -188,17 +214,16 @@ class PersonForm(DraftForm):
                 named = [(code, country_name(code)) for code in COUNTRIES]
                 choices = [("", ""), *sorted(named, key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
-            elif path == "address.region" and country in _WITH_STATES:
-                field = StateField(country, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
                 # A language tag from the API, such as es-US, remains selectable.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
                 field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
             else:
-                text = forms.TextInput(attrs=fill)
+                text = forms.TextInput(attrs={**fill, **_INPUTS.get(path, {})})
                 longest = _PHONE_LENGTH if path == "phone" else applicant_schema.max_length_of(path)
-                about["error_messages"] = TEXT_ERRORS
-                field = forms.CharField(max_length=longest, widget=text, empty_value=None, **about)
+                about |= {"error_messages": TEXT_ERRORS, "max_length": longest, "widget": text, "empty_value": None}
+                is_region = path == "address.region"
+                field = StateField(country or "", **about) if is_region else forms.CharField(**about)
             yield path, field
 
     def clean(self) -> None:
@@ -310,15 +335,6 @@ class ShareForm(DraftForm):
         self.is_empty = not self.fields["share"].widget.choices
 
 
-# The groups of an applicant's fields.
-_PERSON = (
-    (_("Person"), ("legal_name", "date_of_birth")),
-    (_("Contact"), ("email", "phone", "language")),
-    (
-        _("Home address"),
-        ("address.line1", "address.line2", "address.city", "address.region", "address.postal_code", "address.country"),
-    ),
-)
 DONE, TO_DO, WRONG, OPTIONAL = "done", "to_do", "wrong", "optional"
 
 

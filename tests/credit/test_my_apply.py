@@ -38,6 +38,7 @@ SCHEMA = {
     },
     "required": ["income_cents", "owns_home"],
 }
+WRONG_STATE = "Enter the name or the code of a US state, such as Oregon or OR."
 ANSWERS = {
     "data-amount_cents": "$8,000.50", "data-term_months": "24", "data-income_cents": "54,000", "data-purpose": "car",
     "data-employed_since": "2019-04-01", "data-owns_home": "no", "data-persons": "2", "data-share_percent": "12.5",
@@ -297,7 +298,7 @@ class TestForm:
         assert '<option value="US" selected>United States</option>' in page
         hints = dict(re.findall(r'id="id_first-([\w.]+)_helptext">([^<]+)<', page))
         assert hints["phone"].endswith("enter it with the country code, such as +44 20 7946 0123.")
-        assert {name for name in hints if name.startswith("address.")} == {"address.country"}
+        assert {name for name in hints if name.startswith("address.")} == {"address.country", "address.region"}
 
     def test_application_form_without_a_schema_has_amount_term_and_applicant(self, user):
         page = browser_of(user).get(f"/my/apply/{listed().pk}").content.decode()
@@ -337,8 +338,8 @@ class TestForm:
         for terms, region, words in (
             (included, "OR", "This offer is only available in: Iowa, Kansas."),
             (included, "us-or", "This offer is only available in: Iowa, Kansas."),
-            (included, "Iowa", None), (included, "", "Choose the state or province."),
-            (included, "Elsewhere", "Choose the state or province."), (included, "AE", None),
+            (included, "Iowa", None), (included, "", "Enter the state or province."),
+            (included, "Elsewhere", WRONG_STATE), (included, "AE", None),
             (excluded, "Oregon", "This offer isn&#x27;t available in: Oregon, Washington."), (excluded, "IA", None),
             ({}, "OR", None),
         ):  # fmt: skip
@@ -350,26 +351,30 @@ class TestForm:
             assert (answer.status_code, errors_in(page)) == (400 if errors else 302, errors), (terms, region)
         Offer.objects.update(**included)
         form = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
-        assert ">This offer is only available in: Iowa, Kansas.<" in form
+        assert "Required in the United States and Canada. This offer is only available in: Iowa, Kansas.<" in form
 
 
 class TestState:
     """The US state or Canadian province of an address."""
 
     def region_in(self, page):
-        return re.search(r'<(?:select|input[^>]*) name="first-address\.region".*?</(?:select|div)>', page, re.DOTALL)[0]
+        return re.search(r'<input[^>]* name="first-address\.region"[^>]*>', page)[0]
 
     def label_in(self, page):
         return re.search(r'<label for="id_first-address\.region">([^<]+)<', page)[1]
 
-    def test_us_form_has_a_list_of_states_and_requires_a_state_before_submission(self, full_offer, user):
+    def test_form_asks_for_the_country_first_suggests_states_and_requires_a_state_before_submission(
+        self, full_offer, user
+    ):
         path = f"/my/apply/{full_offer.pk}"
         page = browser_of(user).get(path).content.decode()
         for option in ('<option value="OR">Oregon</option>', '<option value="ON">Ontario</option>'):
-            assert option in self.region_in(page)
+            assert option in page.partition('<datalist id="states">')[2].partition("</datalist>")[0]
+        assert ' list="states"' in self.region_in(page)
         assert self.label_in(page) == "State or province"
+        assert page.index("first-address.country") < page.index("first-address.line1")
         empty = {**TYPED, "first-address.region": ""}
-        assert errors_in(send(path, user, **empty)[1]) == {"first-address.region": "Choose the state or province."}
+        assert errors_in(send(path, user, **empty)[1]) == {"first-address.region": "Enter the state or province."}
         assert send(path, user, "save", **empty)[0].status_code == 302
         page = page_of(draft_of(user))
         assert "“State or province” is missing." in page
@@ -379,11 +384,15 @@ class TestState:
         path = f"/my/apply/{full_offer.pk}"
         for region in ("ZZ", "ON", "Ontario", "-"):
             page = send(path, user, "save", **{**TYPED, "first-address.region": region})[1]
-            assert errors_in(page) == {"first-address.region": "Choose the state or province."}, region
+            assert errors_in(page) == {"first-address.region": WRONG_STATE}, region
+        spanish = {**TYPED, "first-address.region": "ZZ", "first-language": "es"}
+        page = browser_of(user).post(path, {**spanish, "do": "save"}, headers={"Accept-Language": "es"})
+        assert "Indique el nombre o el código de un estado de EE. UU." in page.content.decode()
+        assert "Obligatorio en Estados Unidos y Canadá." in page.content.decode()
         send(path, user, **{**TYPED, "first-address.region": "oregon"})
         assert draft_of(user).applicants.persons[0]["address"]["region"] == "OR"
 
-    def test_canadian_address_requires_a_province_and_other_addresses_have_a_text_field(self, full_offer, user):
+    def test_canadian_address_requires_a_province_and_other_addresses_do_not(self, full_offer, user):
         path = f"/my/apply/{full_offer.pk}"
         home = {**TYPED, "first-address.postal_code": "M5V 2T6", "first-phone": ""}
         for country, region, errors in (
@@ -394,8 +403,8 @@ class TestState:
             _answer, page = send(path, user, **{**home, **where}, state=newest_draft())
             assert [*errors_in(page)] == errors, (country, region)
         form = browser_of(user).get(f"/my/applications/{newest_draft()}/edit").content.decode()
-        assert self.region_in(form).startswith("<input")
-        assert self.label_in(form) == "State or province (optional)"
+        assert 'value="OR"' not in self.region_in(form)
+        assert self.label_in(form) == "State or province"
 
     def test_form_rejects_a_zip_code_of_another_state(self, full_offer, user):
         path = f"/my/apply/{full_offer.pk}"

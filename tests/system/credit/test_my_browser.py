@@ -128,7 +128,7 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     browser_user.page.get_by_label("No").check()
     for name, typed in TYPED.items():
         browser_user.page.fill(f"[id='id_first-{name}']", typed)
-    browser_user.page.select_option("[id='id_first-address.region']", "OR")
+    browser_user.page.fill("[id='id_first-address.region']", "Oregon")
     press(browser_user, "Check before sending", "my-check")
     press(browser_user, "Send to the lender", "my-sent")
     application = Application.objects.get()
