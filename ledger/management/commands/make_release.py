@@ -1,6 +1,7 @@
 import json
 import os
 import secrets
+import sys
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -125,10 +126,11 @@ def _ledger() -> Iterator[Ledger]:
             "LEDGER_CLIENT_KEY": ledger.client_key,
         }  # fmt: skip
         manage(environment, "migrate", "-v0")
-        gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"{LOCAL}:{port}", "--workers", "1"]
+        gunicorn = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--workers", "1"]
         running: Processes = {}
         try:
-            running["The temporary ledger"] = start([*gunicorn, "ledger.wsgi"], environment)
+            command = [*gunicorn, "--bind", f"{LOCAL}:{port}", "ledger.wsgi"]
+            running["The temporary ledger"] = start(command, environment)
             wait_until_healthy(running, f"{ledger.url}/key", seconds=START_SECONDS)
             yield ledger
         finally:
