@@ -290,7 +290,12 @@ class ApplicationForms:
         self.data = DataForm(offer, typed, stored=stored)
         # The form preselects the United States for US offers, because most of their applicants live there.
         country = None if offer.conventions.is_eu else "US"
-        about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
+        about: dict[str, Any] = {
+            "language": language,
+            "country": country,
+            "requires": self.requirements.applicant,
+            "min_age": self.requirements.min_age,
+        }
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         region = self.first.fields["address.region"]
@@ -411,10 +416,12 @@ class ApplicationForms:
 
     def _require_person(self, form: PersonForm, person: Mapping[str, Any] | None) -> None:
         """Add errors for missing values of an applicant, and for an applicant who is too young."""
-        if person is not None:
-            for item in self._due(person=person):
-                path = ".".join(item.pointer.split("/")[3:])
-                if item.pointer.startswith("/applicants") and path not in form.errors:
-                    form.add_error(path, form.missing(path) if item.why == REQUIRED else describe_missing(item))
-        elif form is self.first:
+        entered = form.entered() if person is None else person
+        for item in () if entered is None else self._due(person=entered):
+            path = ".".join(item.pointer.split("/")[3:])
+            # In an incomplete applicant, other checks report the missing values.
+            is_new = item.pointer.startswith("/applicants") and path not in form.errors
+            if is_new and (person is not None or item.coming):
+                form.add_error(path, form.missing(path) if item.why == REQUIRED else describe_missing(item))
+        if person is None and form is self.first:
             form.require({"address": {"country": form.cleaned_data.get("address.country") or None}})

@@ -46,6 +46,7 @@ _WRONG_STATES = {
     "US": _("Enter the name or the code of a US state, such as Oregon or OR."),
     "CA": _("Enter the name or the code of a Canadian province, such as Ontario or ON."),
 }
+_MIN_AGE = _("Each applicant must be at least %(years)s years old.")
 _REGION_BY_LAW = _("Required in the United States and Canada.")
 _REGION_BY_OFFER = _("Required if addresses in the country have a state or province.")
 _HOW = {
@@ -179,7 +180,15 @@ class PersonForm(DraftForm):
     """The form of an applicant. An empty form means no applicant."""
 
     def __init__(
-        self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
+        self,
+        typed: Any,
+        *,
+        prefix: str,
+        stored: Any,
+        language: str,
+        country: str | None,
+        requires: Collection[str],
+        min_age: int,
     ) -> None:
         values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
         entered = {path: value for path, value in values.items() if value is not None}
@@ -197,6 +206,7 @@ class PersonForm(DraftForm):
                 _WHY.get(path) if path not in required else None,
                 _HOW.get(path),
                 region if path == "address.region" else None,
+                _MIN_AGE % {"years": min_age} if path == "date_of_birth" else None,
             )
             field.help_text = " ".join(str(hint) for hint in hints if hint)
 

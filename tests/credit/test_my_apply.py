@@ -428,6 +428,22 @@ class TestState:
         assert draft_of(user).status == "draft"
 
 
+class TestAge:
+    """The minimum age of applicants."""
+
+    def test_form_reports_an_age_below_the_minimum_together_with_missing_values(self, full_offer, user):
+        young = {**TYPED, "first-date_of_birth": f"{timezone.now().year - 10}-01-01", "first-address.city": ""}
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **young)
+        assert {"first-date_of_birth", "first-address.city"} <= errors_in(page).keys()
+        assert "Each applicant must be at least 18 years old." in errors_in(page)["first-date_of_birth"]
+        assert '_helptext">Each applicant must be at least 18 years old.<' in page
+
+    def test_form_groups_the_fields_of_each_applicant_under_its_title(self, full_offer, user):
+        page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
+        for title in ("applicant-title", "second-title"):
+            assert page.count(f'<div role="group" aria-labelledby="{title}">') == page.count(f' id="{title}"') == 1
+
+
 class TestNumbers:
     """Numbers without a limit of the lender."""
 

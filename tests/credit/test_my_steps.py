@@ -47,7 +47,9 @@ class TestSteps:
         page = form_of(full_offer, user)
         steps = steps_in(page)
         assert [anchor for anchor, _title, _state in steps] == ["loan", "answers", "applicant", "sharing", "sending"]
-        sections = re.findall(r'<section id="(\w+)"> <h2><span class="number">(\d)</span> (.*?)</h2>', page)
+        sections = re.findall(
+            r'<section id="(\w+)"> <h2><span class="number">(\d)</span> <span id="\1-title">(.*?)</span></h2>', page
+        )
         assert sections == [(anchor, str(at), title) for at, (anchor, title, _state) in enumerate(steps, start=1)]
         parts = re.split(r'<section id="', page)
         fields = {part.partition('"')[0]: set(re.findall(r'name="((?:data|first)-[^"]+)"', part)) for part in parts}
