@@ -156,7 +156,7 @@ def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_
         if name == "reject":
             browser_user.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
             browser_user.page.fill("#statement", "I have a raise.")
-            button = {"en": "Send the request", "es": "Enviar la solicitud"}[language]
+            button = {"en": "Send the request", "es": "Enviar la petición"}[language]
             press(browser_user, button, f"my-reconsideration-{language}")
 
 
