@@ -138,10 +138,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return super().confirm_email(request, email_address)
 
     def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
-        """Return the log-in page, which leads to the page from which the sign-up started."""
+        """Return the log-in page, which leads to the page from which the sign-up started, or to the offers."""
         address = super().get_email_verification_redirect_url(email_address)
-        wanted = self.request.session.pop(AFTER_CONFIRMATION, "")
-        if wanted and not self.request.user.is_authenticated:
+        wanted = self.request.session.pop(AFTER_CONFIRMATION, settings.ACCOUNT_SIGNUP_REDIRECT_URL)
+        if not self.request.user.is_authenticated:
             return f"{address}?{urlencode({'next': wanted})}"
         return str(address)
 
@@ -152,7 +152,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return saved
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
-        """Return the page that confirms the invitation with which the account signed up, or the account's page."""
+        """Return the page that confirms the invitation with which the account signed up, or the offers."""
         invitation = getattr(request, "accepted_invitation", None)
         return invitations.confirmation_of(invitation) if invitation else str(super().get_signup_redirect_url(request))
 
@@ -185,8 +185,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             gettext_lazy("An address has at most {number} characters."), number=ADDRESS_MAX
         ),
         "invited_address": gettext_lazy("The invitation is for another address."),
-        "username_password_mismatch": gettext_lazy("The user name or the password is wrong."),
-        "email_password_mismatch": gettext_lazy("The user name or the password is wrong."),
+        "username_password_mismatch": gettext_lazy("The user name, the email address, or the password is wrong."),
+        "email_password_mismatch": gettext_lazy("The user name, the email address, or the password is wrong."),
     }
 
 

@@ -163,10 +163,11 @@ class AccountPage(LoginRequiredMixin, TemplateView):
 
 
 class SessionsPage(ListUserSessionsView):  # type: ignore[misc]
-    """Lists the account's sessions. Buttons end another session, or all of them."""
+    """Lists the account's sessions, the current session first. Buttons end another session, or all of them."""
 
     def get_context_data(self, **options: Any) -> Any:
         context = super().get_context_data(**options)
+        context["sessions"] = sorted(context["sessions"], key=lambda session: not session.is_current())
         ends = Session.objects.filter(session_key__in=[session.session_key for session in context["sessions"]])
         ends_at = dict(ends.values_list("session_key", "expire_date"))
         for session in context["sessions"]:

@@ -3,9 +3,13 @@
 from operator import itemgetter
 from typing import Any
 
+from allauth.account.adapter import get_adapter
+from allauth.account.decorators import reauthentication_required
+from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -167,3 +171,21 @@ class ExportFile(_PrivacyView):
     def get(self, _request: HttpRequest, export_id: str) -> Any:
         require_second_factor(self.actor)
         return zip_response(self.actor, exports.load_export(self.actor, self.actor.user.pk, export_id))
+
+
+_download = reauthentication_required(ExportFile.as_view())
+
+
+def download_export(request: HttpRequest, export_id: str) -> HttpResponseBase:
+    """Return the file of an export. If a new log-in is required first, it leads to the page with the download link.
+
+    A download after the log-in form would leave the browser on the form.
+    """
+    try:
+        response: HttpResponseBase = _download(request, export_id)
+    except ReauthenticationRequired:
+        methods = get_adapter().get_reauthentication_methods(request.user)
+        if not methods:
+            raise
+        return redirect_to_login(f"{reverse('account_privacy')}#copy", methods[0]["url"])
+    return response

@@ -13,7 +13,7 @@ from django.views.generic import RedirectView
 
 from identity.accounts import pages
 from identity.accounts.languages import choose_language
-from identity.accounts.privacy_pages import ExportFile, PrivacyPage
+from identity.accounts.privacy_pages import PrivacyPage, download_export
 
 
 def _atomic(view: Any) -> Any:
@@ -74,6 +74,6 @@ urlpatterns = [
     ),
     path("oidc/", include("identity.oidc.urls")),
     path("privacy", _privacy, name="account_privacy"),
-    path("privacy/exports/<str:export_id>", reauthentication_required(ExportFile.as_view()), name="account_export"),
+    path("privacy/exports/<str:export_id>", download_export, name="account_export"),
     path("delete", RedirectView.as_view(pattern_name="account_privacy")),
 ]

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.generic import ListView
 from oauth2_provider.exceptions import OAuthToolkitError
 from oauth2_provider.forms import AllowForm
@@ -102,7 +102,9 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
     def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
         """Return an error page, because the form was changed or its client was deleted."""
-        error = InvalidRequestError(description="The form was not complete, or the application is no longer known.")
+        error = InvalidRequestError(
+            description=gettext_noop("The form was not complete, or the app is no longer known.")
+        )
         return self.render_to_response({"error": error}, status=400)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:

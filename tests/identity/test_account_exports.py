@@ -126,6 +126,22 @@ def test_second_data_export_request_within_24_hours_returns_the_first_export(api
     assert api.send(PATH).json()["status"] == "preparing"
 
 
+def test_download_of_a_data_export_returns_to_the_page_with_the_link_after_the_password_prompt(api, user):
+    api.send(PATH)
+    work()
+    user.set_password("a long password")
+    user.save()
+    browser, link = Client(), f"/account/privacy/exports/{Export.objects.get().pk}"
+    browser.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    prompt = browser.get(link).headers["Location"]
+    assert prompt == "/account/reauthenticate?next=/account/privacy%23copy"
+    answer = browser.post(prompt, {"password": "a long password", "next": "/account/privacy#copy"})
+    assert answer.headers["Location"] == "/account/privacy#copy"
+    page = browser.get("/account/privacy").content.decode()
+    assert page.index('<section id="copy">') < page.index(f'<a href="{link}">Download</a>')
+    assert browser.get(link).headers["Content-Type"] == "application/zip"
+
+
 def test_data_export_is_deleted_after_7_days(api, user):
     api.send(PATH)
     work()

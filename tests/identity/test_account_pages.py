@@ -104,7 +104,7 @@ def test_address_confirmation_links_back_to_the_page_before_sign_up():
     ):  # fmt: skip
         browser = Client()
         browser.post("/account/signup", {"email": f"x{len(wanted)}@x.org", "password1": PASSWORD, "next": wanted})
-        assert follow(browser, link_in(mailed()[0]), {}).headers["Location"] == (expected or "/account/")
+        assert follow(browser, link_in(mailed()[0]), {}).headers["Location"] == (expected or "/my/apply")
         assert browser.get("/account/").status_code == 200, "the browser of the sign-up is logged in"
 
 
@@ -112,7 +112,7 @@ def test_address_confirmation_in_another_browser_prefills_the_log_in():
     sign_up()
     browser = Client()
     page = browser.post(link_in(mailed()[0]), follow=True)
-    assert page.redirect_chain[-1][0] == "/account/login"
+    assert page.redirect_chain[-1][0] == "/account/login?next=%2Fmy%2Fapply"
     text = page.content.decode()
     assert "Your address is confirmed." in text
     assert f'value="{EMAIL}"' in text
@@ -127,7 +127,7 @@ def test_opened_confirmation_link_does_not_log_out_another_account(jane):
     path = link_in(mailed()[0])
     assert "You are logged in with another account." in browser.get(path).content.decode()
     assert browser.get("/account/").status_code == 200
-    assert browser.post(path).headers["Location"] == "/account/login"
+    assert browser.post(path).headers["Location"] == "/account/login?next=%2Fmy%2Fapply"
     assert browser.get("/account/").status_code == 302, "the button logs out"
     assert 'value="june@example.org"' in browser.get("/account/login").content.decode()
 
@@ -140,7 +140,7 @@ def test_page_after_sign_up_sends_another_mail_that_confirms_the_address():
     page = browser.post("/account/confirm", follow=True).content.decode()
     assert f"We sent a mail to {EMAIL}." in page
     (message,) = mailed()
-    assert follow(browser, link_in(message), {}).headers["Location"] == "/account/"
+    assert follow(browser, link_in(message), {}).headers["Location"] == "/my/apply"
     assert EmailAddress.objects.get().verified
     stranger = Client()
     assert "Send another mail" not in stranger.get("/account/confirm").content.decode()
@@ -157,7 +157,8 @@ def test_log_in_to_an_unconfirmed_account_states_the_reason():
 
 
 @pytest.mark.parametrize(("wanted", "leads_to"), [
-    ("/my/apply/7", "/my/apply/7"), ("/my?buy=now", "/account/login"), ("https://evil.example/", "/account/login"),
+    ("/my/apply/7", "/my/apply/7"), ("/my?buy=now", "/account/login?next=%2Fmy%2Fapply"),
+    ("https://evil.example/", "/account/login?next=%2Fmy%2Fapply"),
 ])  # fmt: skip
 def test_address_confirmation_in_another_browser_redirects_to_the_chosen_offer(wanted, leads_to):
     sign_up_page = {"email": EMAIL, "password1": PASSWORD, "next": wanted}
@@ -181,6 +182,10 @@ def test_used_confirmation_link_shows_that_the_address_is_already_confirmed():
         assert "Your address is confirmed" in page
         assert "This link has expired" not in page
         assert EMAIL not in page
+        assert '<a href="/account/login">Log in</a></p>' in page
+    browser, _ = log_in(EMAIL)
+    page = browser.get(path).content.decode()
+    assert 'The address was confirmed already. <a href="/account/">My account</a>' in page
 
 
 def test_sign_up_result_page_shows_the_typed_address_only_on_the_first_view():

@@ -114,6 +114,9 @@ def test_sessions_page_lists_sessions_and_ends_other_sessions(jane):
     other, _ = log_in(EMAIL, HTTP_USER_AGENT=BROWSER)
     page = browser.get("/account/sessions").content.decode()
     assert (page.count("(this session)"), page.count("<h2>Chrome on Linux</h2>")) == (1, 1)
+    assert page.index("(this session)") < page.index("<h2>Chrome on Linux</h2>")
+    page = other.get("/account/sessions").content.decode()
+    assert page.index("<h2>Chrome on Linux (this session)</h2>") < page.index("Last used:")
     assert "AppleWebKit" not in page
     first = browser.post("/account/sessions").headers["Location"]
     assert first.startswith("/account/reauthenticate")

@@ -281,3 +281,15 @@ def test_tokens_of_an_app_record_whether_consent_had_a_second_factor(user, has_f
     Authenticator.objects.filter(pk=factor.pk).update(created_at=added)
     assert exchange(code, client, secret).status_code == 200
     assert TokenFamily.objects.get(client=client).second_factor is has_factor
+
+
+def test_error_page_of_an_authorization_request_is_in_the_language_of_the_page(user):
+    browser = Client()
+    browser.force_login(user)
+    for language, words in (
+        ("en", "Invalid client_id parameter value."),
+        ("es", "El valor del parámetro client_id no"),
+    ):
+        page = browser.get("/oauth/authorize?client_id=x&response_type=code", headers={"Accept-Language": language})
+        assert page.status_code == 400
+        assert words in page.content.decode()
