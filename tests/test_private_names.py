@@ -58,7 +58,7 @@ DOCUMENTED_METHODS = {
     "UserPassesTestMixin": "test_func",
     "ViewSetMixin": "initialize_request",  # The REST framework's page on views documents this dispatch method.
     "AccessMixin": "handle_no_permission",
-    "ChoiceField": "to_internal_value to_python",
+    "ChoiceField": "to_internal_value",
     "DictField": "to_internal_value",
     "Collector": "collect",
     "Command": "handle",
@@ -74,7 +74,7 @@ DOCUMENTED_METHODS = {
     "is_reauthentication_required post_login reauthenticate save_user send_mail send_notification_mail",
     "DefaultContentNegotiation": "select_renderer",
     "DefaultMFAAdapter": "decrypt encrypt get_public_key_credential_rp_entity",
-    "Field": "get_db_prep_save pre_save validate value_to_string",
+    "Field": "clean get_db_prep_save pre_save validate value_to_string",  # Django documents `clean` of form fields.
     "FloatField": "to_internal_value",
     "FormMixin": "form_invalid form_valid get_context_data get_form_kwargs get_initial",
     "GenericAPIView": "filter_queryset",
@@ -132,7 +132,6 @@ EXCEPTIONS = {
     "ActivateTOTPForm.clean_code": "the code that adds an app is spent",
     "ConfirmEmailView.respond": "the log-in page fills in the confirmed address",
     "ConfirmEmailView.logout_other_user": "an opened link must not log out; only the button does",
-    "ChoiceField.valid_value": "a state can be entered as its code or its name",
     "EmailVerificationStage.handle": "an operator's account without an address has none to confirm",
     "ChangeList.get_ordering_field": "`get_changelist` is documented, for lists that do what Django's does not",
     "ChangeList.get_queryset": "as above",
