@@ -360,7 +360,11 @@ def test_each_write_operation_accepts_an_idempotency_key_or_is_a_documented_exce
     assert {*WITH_KEY} <= {*WRITES}, "no read takes a key"
     ignoring = {name for name in OPERATIONS if "`Idempotency-Key` is ignored" in OPERATIONS[name][2]["description"]}
     assert ignoring == {*WITHOUT_KEY}
-    table = (Path(__file__).parents[1] / "docs/guides/retry-safely.md").read_text().split("ignore the header:")[1]
+    table = (
+        (Path(__file__).parents[1] / "docs/guides/retry-safely.md")
+        .read_text()
+        .split("ignore the header `Idempotency-Key`:")[1]
+    )
     listed = re.findall(r"`(POST|PUT|PATCH|DELETE) (/v1/\S+)`", table.split("\n\n")[1])
     assert {*listed} == {OPERATIONS[name][:2] for name in WITHOUT_KEY}
 
