@@ -46,9 +46,9 @@ def queue_requested_mail(
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
-    return (
-        _queue(to, template, context, language=None, due_at=now, now=now) if _has_permit("mail_recipient", to) else None
-    )
+    if not _has_permit("mail_recipient", to):
+        return None
+    return _queue(to, template, context, language=None, due_at=now, now=now)
 
 
 def _has_permit(limit: str, to: str) -> bool:
