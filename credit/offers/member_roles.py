@@ -89,7 +89,7 @@ _ALLOWED = {
         "You can decide applications to the lender, make offers, invite members, and change the lender's data."
     ),
     ProviderMember.REVIEWER: gettext_lazy("You can read and decide the applications to the lender."),
-    ProviderMember.READER: gettext_lazy("You can read the applications to the lender."),
+    ProviderMember.READER: gettext_lazy("You can view the applications that the lender received."),
 }
 
 

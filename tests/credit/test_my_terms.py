@@ -297,7 +297,7 @@ class TestCounteroffers:
         if do == "decline":
             confirming = browser_of(application.consumer).post(path_of(application), {"do": do})
             page = " ".join(confirming.content.decode().split())
-            assert "<h1>Decline the other terms</h1>" in page
+            assert "<h1>Decline the counteroffer</h1>" in page
             assert "the lender continues with your application. This can't be undone." in page.replace("&#x27;", "'")
         fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))
         decide(application, do, **fields)
