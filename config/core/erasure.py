@@ -144,7 +144,7 @@ def _erase(rows: Any, fields: dict[str, Treatment]) -> None:
 
 
 def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
-    """Exclude rows with only blank fields, because an append-only row can be erased only once."""
+    """Exclude rows that are already erased (all fields blank). An append-only row can be erased only once."""
     filled = models.Q()
     for name, treatment in fields.items():
         field = rows.model._meta.get_field(name)

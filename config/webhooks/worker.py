@@ -250,8 +250,8 @@ class Worker:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the error becomes the outcome of the deliveries
                     contain(fault, "lane", deliveries[0].endpoint.pk)
-                    # This does not change deliveries whose outcomes are stored, because the worker has already released
-                    # them.
+                    # This outcome does not change deliveries that already have a stored outcome, because the worker
+                    # has released them.
                     for delivery in deliveries:
                         self._outcomes.put(Outcome(delivery, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]

@@ -34,7 +34,7 @@ def rates_of(offer: Offer) -> dict[Decimal, str]:
 
 
 def quotes_of(offer: Offer, data: Any, *, today: date) -> list[dict[str, Any]]:
-    """Return the quote without a fee for each rate of `rates_of`. `rate_percent` is the rate.
+    """Return a quote, without a fee, for each rate that `rates_of` returns. `rate_percent` is the rate.
 
     The list is empty if the amount or the term is missing or outside the offer's limits, and for a line of credit.
     """

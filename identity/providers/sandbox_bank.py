@@ -1,9 +1,9 @@
 """The sandbox's bank: three personas, and the transactions of their accounts up to today.
 
 All data depends only on the item's ID and the day, so past transactions never change, and the balances match the
-transactions. An item has three accounts. The checking account has cycles of two weeks. A cycle starts with a payday and
-ends with a transfer that restores the initial balance, so a balance depends only on the current cycle. The credit card
-bill of a month is paid on the first day of the next month.
+transactions. An item has three accounts. The transactions of the checking account repeat every two weeks. A cycle
+starts with a payday and ends with a transfer that restores the initial balance, so a balance depends only on the
+current cycle. The credit card bill of a month is paid on the first day of the next month.
 """
 
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ _LONGEST = timedelta(days=3_660)
 
 
 def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
-    """Return the period between two fields. A missing end is the end of `default`.
+    """Return the period between two fields. If the end is missing, it is the end of `default`.
 
     A missing start is the start of `default`, or WINDOW before another end.
     """
