@@ -54,20 +54,20 @@ def test_application_link_opens_the_form_with_the_prefilled_answers(offer, user)
 
 
 @pytest.mark.parametrize(
-    ("applicant", "name"),
+    ("applicant", "kind", "name"),
     [
-        ({"email": "ada@example.test"}, "email"),
-        ({"legal_name": "Ada"}, "legal_name"),
-        ({}, "legal_name"),
+        ({"email": "ada@example.test"}, "email", "email"),
+        ({"legal_name": "Ada"}, "text", "legal_name"),
+        ({}, "text", "legal_name"),
     ],
 )
-def test_application_link_with_an_applicant_without_an_address_opens_the_form(offer, user, applicant, name):
+def test_application_link_with_an_applicant_without_an_address_opens_the_form(offer, user, applicant, kind, name):
     path = link_to(offer, prefill={"applicants": [applicant, applicant]})
     response = browser_of(user).get(path)
     page = response.content.decode()
     assert response.status_code == 200
     for prefix in ("first", "second"):
-        field = re.search(f'<input type="text" name="{prefix}-{name}"[^>]*>', page)[0]
+        field = re.search(f'<input type="{kind}" name="{prefix}-{name}"[^>]*>', page)[0]
         assert (f'value="{applicant.get(name)}"' in field) == bool(applicant)
     assert page.count('<option value="US" selected>') == 2
 
