@@ -3,22 +3,19 @@
 A date alone is misleading: February 20 at 00:30 UTC is February 19 in America.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
-from unicodedata import combining, normalize
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from babel.core import get_global
 from django.utils import formats, timezone
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
-from holidays import country_holidays
 
 from config.core.time_zones import label_of
 from credit.core.applicants import Applicants
-from credit.core.countries import US_STATES
+from credit.core.countries import state_code
 from credit.core.figures import date_in_words
 
 # For each country, this maps a time zone to the regions where most residents use it. The US zones follow 49 CFR 71.
@@ -67,11 +64,6 @@ _MAIN = {
     "NZ": "Pacific/Auckland", "PF": "Pacific/Tahiti", "PG": "Pacific/Port_Moresby", "PT": "Europe/Lisbon",
     "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
-# `states_of` lists the states of these countries, and the armed forces that have postal codes of the country.
-_ARMED_FORCES: dict[str, dict[str, Any]] = {
-    "US": {"AA": _("Armed Forces Americas"), "AE": _("Armed Forces Europe"), "AP": _("Armed Forces Pacific")},
-    "CA": {},
-}
 UNKNOWN = "UTC"  # applicants without a known zone get this zone
 _ZONE_OF_STATE = {
     (country, state): zone for country, zones in _ZONES.items() for zone, states in zones.items()
@@ -100,43 +92,6 @@ def _zone_of(person: Mapping[str, Any]) -> str:
     if country in _ZONES:
         return _ZONE_OF_STATE.get((country, state_code(country, where.get("region"))), UNKNOWN)
     return _MAIN.get(country) or _only_zone_of(country)
-
-
-def state_code(country: str, region: str | None) -> str:
-    """Return the code of a state from its name or its code, or the region in upper case if it is unknown."""
-    # A region can be an ISO 3166-2 code, such as US-OR.
-    plain = _plain(region or "").removeprefix(f"{country}-")
-    return _states_by_name(country).get(plain, plain)
-
-
-@cache
-def _states_by_name(country: str) -> dict[str, str]:
-    return {_plain(name): code for name, code in country_holidays(country).subdivisions_aliases.items()}
-
-
-def states_in_words(codes: Iterable[str]) -> str:
-    """Return the names of US states, sorted and joined by commas. An unknown code is returned unchanged."""
-    return ", ".join(sorted(str(states_of("US").get(code, code)) for code in codes))
-
-
-@cache
-def states_of(country: str) -> dict[str, Any]:
-    """Return the names of the US states or of the Canadian provinces by code, sorted by name.
-
-    For other countries, the result is empty.
-    """
-    if country not in _ARMED_FORCES:
-        return {}
-    # Canadian provinces have a French name after the English name.
-    names = {code: name for name, code in reversed(country_holidays(country).subdivisions_aliases.items())}
-    known = {code: names[code] for code in sorted(names, key=names.__getitem__) if country != "US" or code in US_STATES}
-    return known | _ARMED_FORCES[country]
-
-
-def _plain(region: str) -> str:
-    """Convert a region to upper case, without accents, periods, and surrounding spaces."""
-    letters = normalize("NFKD", region).replace(".", "")
-    return "".join(letter for letter in letters if not combining(letter)).strip().upper()
 
 
 @lru_cache(maxsize=300)

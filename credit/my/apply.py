@@ -23,9 +23,9 @@ from config.core.credentials import SAFE_METHODS
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import IDLE_DAYS, change_application, create_application, lock_own
-from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import Applicants, language_of
+from credit.core.countries import states_in_words
 from credit.core.figures import money
 from credit.core.translations import active_language, document_title
 from credit.models import Application, Clock, Offer, PartialApplicants, ProviderLogo
@@ -137,8 +137,8 @@ def rows_of(offer: Offer) -> list[Row]:
             _RANGE.join(rates_of(offer).values()),
         ),
         (gettext("Number of months"), months),
-        (gettext("States"), deadlines.states_in_words(offer.included_states or ())),
-        (gettext("Not in"), deadlines.states_in_words(offer.excluded_states or ())),
+        (gettext("States"), states_in_words(offer.included_states or ())),
+        (gettext("Not in"), states_in_words(offer.excluded_states or ())),
     ]
     return [row for row in rows if row[1]]
 

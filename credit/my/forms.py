@@ -13,8 +13,7 @@ from config.core.currencies import to_minor_units, to_units
 from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
 from credit.core import profile
-from credit.core.countries import US_STATES
-from credit.core.deadlines import state_code, states_in_words
+from credit.core.countries import US_STATES, state_code, states_in_words
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same

@@ -14,8 +14,7 @@ from credit.api.applications.applicant_serializers import ApplicantRequestSerial
 from credit.core import applicant_schema
 from credit.core.applicant_words import country_name, language_name
 from credit.core.applicants import LANGUAGES
-from credit.core.countries import COUNTRIES, can_have_zip
-from credit.core.deadlines import state_code, states_of
+from credit.core.countries import COUNTRIES, can_have_zip, state_code, states_of
 from credit.core.translations import fill
 from credit.my.content import SHARED
 from identity.bank.models import BankAccount, BankItem
