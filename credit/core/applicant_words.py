@@ -8,7 +8,11 @@ from babel import Locale, UnknownLocaleError
 from django.utils.translation import get_language, get_language_info
 
 from config.core.json_text import day_of
+from credit.core.countries import states_of
 from credit.core.figures import date_in_words
+
+# A phone number in E.164 with the country code 1.
+_NORTH_AMERICAN = re.compile(r"^\+1([0-9]{3})([0-9]{3})([0-9]{4})$")
 
 
 def country_name(code: str) -> str:
@@ -25,13 +29,18 @@ def language_name(tag: str) -> str:
     return tag if name is None else name[:1].upper() + name[1:]
 
 
-def applicant_value(path: str, value: str) -> str:
-    """Return the value of the field at `path`. Countries, languages, and days become words.
+def applicant_value(path: str, value: str, country: str | None) -> str:
+    """Return the value of the field at `path` in words. `country` is the country of the applicant's address.
 
-    Other values are unchanged.
+    Countries, US states, Canadian provinces, languages, and days become words. A North American phone number becomes
+    groups of digits. Other values are unchanged.
     """
     if path == "address.country":
         return country_name(value)
+    if path == "address.region":
+        return str(states_of(country or "").get(value, value))
+    if path == "phone":
+        return _NORTH_AMERICAN.sub(r"+1 \1 \2 \3", value)
     if path == "date_of_birth" and (day := day_of(value)) is not None:
         return date_in_words(day)
     return translated_language(value) if path == "language" else value

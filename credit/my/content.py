@@ -225,7 +225,7 @@ def applicant_tables(application: Application) -> list[list[Row]] | None:
         return None
     return [
         [
-            (gettext(title_of_member(path)), applicant_value(path, value))
+            (gettext(title_of_member(path)), applicant_value(path, value, value_at(person, "address.country")))
             for path in PATHS
             if person is not None and (value := value_at(person, path)) is not None
         ]

@@ -53,7 +53,8 @@ def test_case_page_shows_data_with_titles_and_formatted_values(reviewers_client,
         assert f'<th scope="row">{title}</th><td><bdi>{value}</bdi></td>' in shown
     assert '<strong class="case-amount">$2,500.00</strong>' in shown
     assert "&quot;" not in shown
-    assert [secret for secret in SECRETS if secret not in shown] == ["1980-02-29"]
+    assert [secret for secret in SECRETS if secret not in shown] == ["+15035550100", "1980-02-29"]
+    assert "+1 503 555 0100" in shown
     assert "February 29, 1980" in shown
 
 
