@@ -84,7 +84,15 @@ TEXT_ERRORS = {
     "max_length": _("Use at most %(limit_value)d characters. You entered %(show_value)d."),
     "min_length": _("Use at least %(limit_value)d characters. You entered %(show_value)d."),
 }
-_US_POSTAL_CODE = re.compile("[0-9]{5}([- ]?[0-9]{4})?")
+# The formats of postal codes, and the errors. In other countries, the form accepts each postal code.
+_POSTAL_CODES = {
+    "US": (re.compile("[0-9]{5}([- ]?[0-9]{4})?"), _("Enter a postal code such as 97201 or 97201-1234.")),
+    "CA": (re.compile("[A-Z][0-9][A-Z][- ]?[0-9][A-Z][0-9]"), _("Enter a postal code such as K1A 0B1.")),
+    "GB": (
+        re.compile("(BFPO ?[0-9]{1,4}|[A-Z]{1,2}[0-9][0-9A-Z]?[- ]?[0-9][A-Z]{2})"),
+        _("Enter a postal code such as SW1A 1AA."),
+    ),
+}
 # The groups of an applicant's fields.
 _PERSON = (
     (_("Person"), ("legal_name", "date_of_birth")),
@@ -265,8 +273,7 @@ class PersonForm(DraftForm):
         """
         if not self.is_valid() or (person := self.entered()) is None:
             return None
-        if person["address"]["country"] == "US":
-            self._check_postal_code(person["address"])
+        self._check_postal_code(person["address"])
         try:
             checked = ApplicantRequestSerializer.shared().run_validation(person)
         except ValidationError as error:
@@ -287,11 +294,15 @@ class PersonForm(DraftForm):
             self.add_missing(path)
 
     def _check_postal_code(self, where: Mapping[str, Any]) -> None:
-        """Add an error to a US postal code that is not a ZIP code or not in the state."""
-        postal_code, state = normalize("NFKC", where["postal_code"] or ""), where["region"]
-        if postal_code and not _US_POSTAL_CODE.fullmatch(postal_code):
-            self.add_error("address.postal_code", _("Enter a postal code such as 97201 or 97201-1234."))
-        elif postal_code and state and not can_have_zip(state, postal_code):
+        """Add an error to a postal code with a wrong format, or to a ZIP code that is not in the state."""
+        postal_code, state = normalize("NFKC", where["postal_code"] or "").upper(), where["region"]
+        country = where["country"]
+        if not postal_code or country not in _POSTAL_CODES:
+            return
+        pattern, error = _POSTAL_CODES[country]
+        if not pattern.fullmatch(postal_code):
+            self.add_error("address.postal_code", error)
+        elif country == "US" and state and not can_have_zip(state, postal_code):
             words = gettext("This ZIP code isn't in %s. Correct the ZIP code or the state.")
             self.add_error("address.postal_code", words % states_of("US")[state])
 

@@ -397,7 +397,7 @@ class TestState:
         home = {**TYPED, "first-address.postal_code": "M5V 2T6", "first-phone": ""}
         for country, region, errors in (
             ("CA", "", ["first-address.region"]), ("CA", "OR", ["first-address.region"]), ("CA", "ON", []),
-            ("GB", "", []),
+            ("IE", "", []),
         ):  # fmt: skip
             where = {"first-address.country": country, "first-address.region": region}
             _answer, page = send(path, user, **{**home, **where}, state=newest_draft())
@@ -416,6 +416,27 @@ class TestState:
         for state, zip_code in (("TX", "88510"), ("NY", "00501"), ("PR", "00901"), ("AE", "09012"), ("DC", "56901")):
             where = {"first-address.region": state, "first-address.postal_code": zip_code}
             assert send(path, user, **{**TYPED, **where}, state=newest_draft())[0].status_code == 302, zip_code
+
+    @pytest.mark.parametrize(
+        ("country", "region", "valid", "invalid"),
+        [
+            ("CA", "ON", ("K1A 0B1", "k1a0b1", "M5V-2T6", "\uff2d5V 2T6"), ("97201", "K1A 0B", "K1A")),
+            ("GB", "", ("SW1A 1AA", "m1 1ae", "EC1A1BB", "W1A\u00a00AX", "BFPO 58"), ("97201", "SW1A", "SW1A 1A")),
+            ("IE", "Cork", ("T12 X70A", "anything"), ()),
+        ],
+    )
+    def test_form_checks_the_format_of_canadian_and_british_postal_codes(
+        self, full_offer, user, country, region, valid, invalid
+    ):
+        path = f"/my/apply/{full_offer.pk}"
+        home = {**TYPED, "first-phone": "", "first-address.country": country, "first-address.region": region}
+        example = {"CA": "K1A 0B1", "GB": "SW1A 1AA"}.get(country)
+        for postal_code in invalid:
+            page = send(path, user, **{**home, "first-address.postal_code": postal_code})[1]
+            assert errors_in(page) == {"first-address.postal_code": f"Enter a postal code such as {example}."}
+        for postal_code in valid:
+            answer = send(path, user, **{**home, "first-address.postal_code": postal_code}, state=newest_draft())[0]
+            assert answer.status_code == 302, postal_code
 
     def test_draft_created_over_the_api_without_a_state_can_be_completed_and_sent_in_the_browser(
         self, full_offer, user
@@ -588,7 +609,9 @@ class TestApplying:
         draft = applied(full_offer, consumer=user, status="draft", submitted_at=None)
 
         def typed_in(country, typed):
-            home = {"first-address.country": country, "first-address.region": "", "first-phone": typed}
+            code = {"CA": "K1A 0B1", "GB": "SW1A 1AA"}.get(country, "97201")
+            where = {"first-address.country": country, "first-address.region": "", "first-address.postal_code": code}
+            home = {**where, "first-phone": typed}
             return send(f"/my/applications/{draft.pk}/edit", user, "save", **{**TYPED, **home})[1]
 
         for country, typed, kept in (
