@@ -348,7 +348,8 @@ class ApplicationForms:
         states["applicant"] = state_of(self.first, [*self.first.fields], self._required_paths())
         if self.second.is_bound and self.second.errors:
             states["applicant"] = WRONG
-        states["sharing"] = OPTIONAL
+        if not self.share.is_empty:
+            states["sharing"] = OPTIONAL
         return number_steps(states)
 
     def loan(self) -> Any:

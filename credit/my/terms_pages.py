@@ -55,12 +55,16 @@ _RECORDED = {
 _TOTAL = ("total_of_payments_cents",)
 
 
-def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return rows with the terms and the costs of a loan, and with the date of the first payment."""
+def figures_of(terms: Acceptable, costs: Mapping[str, Any], explained: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return (title, value, explanation) rows with the terms, the costs, and the first payment of a loan.
+
+    `explained` maps the title of a cost to its explanation. Other rows have an empty explanation.
+    """
     rows = rows_of(costs, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
         rows.append((gettext("First payment"), date_in_words(terms.schedule[0].due_on)))
-    return rows + rows_of(costs, _AFTER_FIRST_PAYMENT + _TOTAL, start=terms.as_of)
+    rows += rows_of(costs, _AFTER_FIRST_PAYMENT + _TOTAL, start=terms.as_of)
+    return [(title, value, explained.get(title, "")) for title, value in rows]
 
 
 class AcceptPage(MyPage):
@@ -120,10 +124,14 @@ class AcceptPage(MyPage):
 
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
-    is_loan, costs, zone = terms.as_of is not None, {}, timezone.get_current_timezone_name()
-    lender = lender_of(application)
+    is_loan, figures, schedule = terms.as_of is not None, [], []
+    lender, zone = lender_of(application), timezone.get_current_timezone_name()
+    costs: dict[str, Any] = {}
     if terms.as_of is not None:
         costs = with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
+        agreement = agreement_in_words(terms, application.offer_snapshot)
+        figures = figures_of(terms, costs, {title: words for title, _value, words in agreement["disclosed"]})
+        schedule = agreement["schedule"]
     return {
         "application": application,
         "reference": reference_of(application.pk),
@@ -132,10 +140,10 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
         "is_line": is_loan and terms.terms["term_months"] is None,
-        "figures": figures_of(terms, costs) if is_loan else [],
+        "figures": figures,
         "assumptions": costs.get("assumptions"),
         "terms_text": in_language(application.offer_snapshot or {}).get("terms_text"),
-        "schedule": agreement_in_words(terms, application.offer_snapshot)["schedule"] if is_loan else [],
+        "schedule": schedule,
         "as_of": terms.as_of and date_in_words(date.fromisoformat(terms.as_of)),
         **({} if is_loan else _without_loan(application)),
         "offered": counteroffers.acceptable_of(application, now=now),
@@ -160,7 +168,7 @@ def _accept(request: HttpRequest, application_id: str) -> str:
         application_id, terms_sha256=terms_sha256, as_of=as_of, precontract_sha256=form, is_joint=is_joint,
         actor=actor, now=now,
     )  # fmt: skip
-    return gettext("You accepted this loan.")
+    return gettext("You accepted the offer.")
 
 
 def _decline(request: HttpRequest, application_id: str) -> str:
@@ -169,7 +177,7 @@ def _decline(request: HttpRequest, application_id: str) -> str:
         counteroffers.decline(application_id, counteroffer_id, actor=actor, now=now)
         return gettext("You declined the counteroffer. The lender continues with your application.")
     acceptance.decline(application_id, terms_sha256=request.POST.get("terms_sha256"), actor=actor, now=now)
-    return gettext("You declined this loan.")
+    return gettext("You declined the offer.")
 
 
 class InformationPage(MyPage):

@@ -140,7 +140,7 @@ def test_page_of_a_rejection_with_an_empty_message_shows_its_principal_reasons(o
     body = {"status": "rejected", "updated_by": "name", "reason": "", "metadata": {"reasons": ["bankruptcy"]}}
     assert lender_of(offer).replace(f"/applications/{application.pk}/status", body).status_code == 200
     page = page_of(application)
-    assert '<ul class="ways"><li><bdi>Bankruptcy</bdi></li></ul>' in page
+    assert "<p><bdi>Bankruptcy</bdi></p>" in page
     assert "Message from the lender" not in page
 
 

@@ -49,7 +49,7 @@ def test_acceptance_of_two_applicants_on_applicant_pages_requires_a_declaration_
     assert "Select the checkbox to accept." in page
     assert "<h1>Check before you accept</h1>" in page
     assert application.accepted_at is None
-    assert "You accepted this loan." in decide(application, "accept", terms_sha256=sha256)
+    assert "You accepted the offer." in decide(application, "accept", terms_sha256=sha256)
     agreement = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
     assert agreement["members"][-1] == {"name": "joint_credit", "title": "Joint credit", "text": ACCEPTS}
 

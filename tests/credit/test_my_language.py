@@ -67,7 +67,7 @@ def test_every_page_of_an_application_is_available_in_spanish(committed):
     assert "Marque la casilla para aceptar." in refused
     assert "Las condiciones cambiaron." in spanish(decide(application, "accept", terms_sha256="0" * 64))
     shown = decide(application, "accept", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
-    assert "Usted aceptó este préstamo." in spanish(shown)
+    assert "Usted aceptó la oferta." in spanish(shown)
     assert "Se aceptó la contraoferta." in spanish(shown)
     assert "Contrato de crédito" in spanish(agreement(browser, world.pk))
     assert "Aprobada y aceptada" in spanish(browser.get("/my").content.decode())
@@ -83,7 +83,7 @@ def test_declined_and_expired_application_pages_are_available_in_spanish():
     world.submit(0)
     world.approve(0)
     text = spanish(decide(world.application, "decline"))
-    assert "Usted rechazó este préstamo." in text
+    assert "Usted rechazó la oferta." in text
     assert "El solicitante rechazó las condiciones aprobadas." in text
     application = speaking(World(world.offer, start=timezone.now()).application)
     expire_idle(now=timezone.now() + timedelta(days=31))
@@ -161,7 +161,7 @@ def test_every_page_of_an_application_is_available_in_german(committed):
     assert "Nehmen Sie die Konditionen an, oder lehnen Sie sie ab." in text
     assert "Prüfen Sie vor der Annahme" in german(terms_page(application))
     terms_sha256 = world.application.loan_terms.terms_sha256
-    assert "Sie haben diesen Kredit angenommen." in german(decide(application, "accept", terms_sha256=terms_sha256))
+    assert "Sie haben das Angebot angenommen." in german(decide(application, "accept", terms_sha256=terms_sha256))
     browser = browser_of(application.consumer)
     assert "Kreditvertrag" in german(agreement(browser, world.pk))
     assert "Wie Schreiben mich erreichen" in german(browser.get("/my/consent").content.decode())

@@ -16,7 +16,7 @@ from tests.identity.banking import read, start, submit_outcome
 from tests.identity.test_account_consents import link_bank
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
-NOTHING = "You have no other data to share."
+SHARING = "Data shared with the lender"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ class TestSteps:
     def test_application_form_has_a_numbered_section_with_the_fields_of_each_step(self, full_offer, user):
         page = form_of(full_offer, user)
         steps = steps_in(page)
-        assert [anchor for anchor, _title, _state in steps] == ["loan", "answers", "applicant", "sharing", "sending"]
+        assert [anchor for anchor, _title, _state in steps] == ["loan", "answers", "applicant", "sending"]
         sections = re.findall(
             r'<section id="(\w+)"> <h2><span class="number">(\d)</span> <span id="\1-title">(.*?)</span></h2>', page
         )
@@ -58,11 +58,11 @@ class TestSteps:
         assert fields["applicant"] == {*ADA}
         without_answers = OfferFactory(provider=full_offer.provider, **LOAN)
         steps = steps_in(form_of(without_answers, user))
-        assert [anchor for anchor, _title, _state in steps] == ["loan", "applicant", "sharing", "sending"]
+        assert [anchor for anchor, _title, _state in steps] == ["loan", "applicant", "sending"]
 
     def test_application_form_shows_whether_each_step_is_complete(self, full_offer, user):
         assert states_in(form_of(full_offer, user)) == {
-            "loan": "To do", "answers": "To do", "applicant": "To do", "sharing": "Optional", "sending": "To do",
+            "loan": "To do", "answers": "To do", "applicant": "To do", "sending": "To do",
         }  # fmt: skip
         send(f"/my/apply/{full_offer.pk}", user, "save", **ANSWERS)
         page = " ".join(browser_of(user).get(f"/my/applications/{draft_of(user).pk}/edit").content.decode().split())
@@ -73,7 +73,7 @@ class TestSteps:
         path = f"/my/apply/{full_offer.pk}"
         _answer, page = send(path, user, **TYPED | {"first-phone": "1", "data-persons": "9"})
         assert states_in(page) == {
-            "loan": "Complete", "answers": "Errors", "applicant": "Errors", "sharing": "Optional", "sending": "To do",
+            "loan": "Complete", "answers": "Errors", "applicant": "Errors", "sending": "To do",
         }  # fmt: skip
         second = {"second-legal_name": "Bob Example", "second-phone": "1"}
         assert states_in(send(path, user, **TYPED | second)[1])["applicant"] == "Errors"
@@ -91,10 +91,11 @@ class TestSteps:
 class TestSharing:
     def test_applicant_can_share_only_a_linked_bank_and_a_submitted_identity_check(self, full_offer, user):
         page = form_of(full_offer, user)
-        assert (shared_in(page), NOTHING in page) == (set(), True)
+        assert (shared_in(page), SHARING in page) == (set(), False)
         assert link_bank(client_of(user), user).status_code == 200
         page = form_of(full_offer, user)
-        assert (shared_in(page), NOTHING in page) == ({"bank"}, False)
+        assert (shared_in(page), SHARING in page) == ({"bank"}, True)
+        assert states_in(page)["sharing"] == "Optional"
         shown = start(client_of(user))
         assert shared_in(form_of(full_offer, user)) == {"bank"}
         submit_outcome(shown, "pass")

@@ -56,7 +56,14 @@ class TestPage:
         page = terms_page(approved)
         for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25% for 36 months, fee $200.00"):
             assert words in page
-        figures = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
+        costs = r'<th scope="row">([^<]+)(?:<br><span class="hint">([^<]+)</span>)?</th><td>([^<]+)</td>'
+        figures = {title: value for title, _words, value in re.findall(costs, page)}
+        assert {title: words for title, words, _value in re.findall(costs, page) if words} == {
+            "Annual percentage rate": "The cost of the credit as a yearly rate.",
+            "Finance charge": "The dollar amount the credit costs.",
+            "Amount financed": "The credit provided, less the fee.",
+            "Total of payments": "The amount you will have paid when you have made all scheduled payments.",
+        }
         assert figures["Amount"] == "$12,000.00"
         assert figures["Interest rate"] == "7.25%"
         assert figures["Fee"] == "$200.00"
@@ -127,8 +134,9 @@ class TestPage:
         )
         page = terms_page(application)
         assert "Starter loan" in page
+        assert "Accept these terms" in page
         assert "The lender has not set a loan amount" in page
-        assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
+        assert "You accepted the offer." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
     def test_terms_page_without_a_loan_shows_offer_ranges_and_the_requested_figures(self, offer):
@@ -166,7 +174,7 @@ class TestAcceptance:
 
     def test_accept_button_of_the_terms_page_accepts_the_terms(self, committed, approved):
         sha256 = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
-        assert "You accepted this loan." in decide(approved, "accept", terms_sha256=sha256)
+        assert "You accepted the offer." in decide(approved, "accept", terms_sha256=sha256)
         assert approved.accepted_at is not None
         assert "What you accepted" in page_of(approved)
         assert browser_of(approved.consumer).get(path_of(approved)).status_code == 302
@@ -212,7 +220,7 @@ class TestAcceptance:
         assert "The terms have changed. Check them again before you accept." in page
         assert "Accept this loan" in page
         assert approved.accepted_at is None
-        assert "You accepted this loan." in decide(approved, "accept", **fields)
+        assert "You accepted the offer." in decide(approved, "accept", **fields)
 
     def test_accepting_and_declining_terms_use_the_write_rate_limit(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
@@ -241,7 +249,7 @@ class TestDecline:
         assert "The application has changed." in browser.post(path_of(approved), {"do": "decline"}, follow=True).text
 
     def test_declining_an_approval_withdraws_the_application_with_a_reason_code(self, approved, offer):
-        assert "You declined this loan." in decide(approved, "decline")
+        assert "You declined the offer." in decide(approved, "decline")
         assert approved.status == "withdrawn"
         assert "You declined the loan" in browser_of(approved.consumer).get("/my").content.decode()
         lender = lender_of(offer)
@@ -259,7 +267,7 @@ class TestDecline:
         page = decide(approved, "decline", terms_sha256="0" * 64)
         assert "The terms have changed." in page
         assert approved.status == "approved"
-        assert "You declined this loan." in decide(approved, "decline", terms_sha256=approved.loan_terms.terms_sha256)
+        assert "You declined the offer." in decide(approved, "decline", terms_sha256=approved.loan_terms.terms_sha256)
 
     def test_withdrawal_by_the_lender_has_no_decline_reason(self, approved, offer, settings):
         settings.REVIEW_POLICY = "open"

@@ -107,7 +107,7 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     press(browser_user, "Show the costs", "my-offers-costs")
     browser_user.page.click("text=Apply >> nth=-1")
     browser_user.check_page("my-offer-visitor")
-    browser_user.page.click("main >> text=Log in >> nth=-1")
+    browser_user.page.click("main >> text=Log in to apply")
     browser_user.send("my-form", login=user.username, password=PASSWORD)
     assert browser_user.page.input_value("#id_data-amount_cents") == "8000.00"
     browser_user.page.fill("#id_first-legal_name", TYPED["legal_name"])
