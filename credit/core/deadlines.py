@@ -10,10 +10,9 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from babel.core import get_global
-from django.utils import formats, timezone
-from django.utils.translation import gettext
+from django.utils import timezone
 
-from config.core.time_zones import label_of
+from config.core.time_zones import moment_in_words
 from credit.core.applicants import Applicants
 from credit.core.countries import state_code
 from credit.core.figures import date_in_words
@@ -115,10 +114,7 @@ def _only_zone_of(country: str) -> str:
 
 def in_words(moment: datetime, zone: str) -> str:
     """Format an aware datetime in the active language, such as `February 19, 2028, 7:30 p.m. EST`."""
-    local = moment.astimezone(_zone(zone))
-    # Translators: a time of day as Django's `date` filter writes it.
-    time = formats.date_format(local, gettext("g:i a"))
-    return f"{day_in_words(moment, zone)}, {time} {label_of(local)}"
+    return moment_in_words(moment.astimezone(_zone(zone)))
 
 
 def day_in_words(moment: datetime, zone: str) -> str:

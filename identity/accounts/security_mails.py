@@ -5,11 +5,9 @@ from datetime import datetime
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.formats import date_format
-from django.utils.translation import gettext
 
 from config.core.registration import declared
-from config.core.time_zones import label_of
+from config.core.time_zones import moment_in_words
 from config.mail.outbox import queue_mail
 from config.webhooks.models import BY_RESET, Endpoint
 from identity.access.models import ApiKey, TokenFamily, User
@@ -56,5 +54,4 @@ def suspended_by_reset(user: User) -> dict[str, bool]:
 def _time_of(user: User, now: datetime) -> str:
     """Return the date and time in the account's time zone and the active language."""
     zone = next((tzinfo_of(user) for tzinfo_of in declared("account_time_zone")), None)
-    local = now.astimezone(zone) if zone else now
-    return f"{date_format(local, gettext('F j, Y'))}, {local:%H:%M} {label_of(local)}"
+    return moment_in_words(now.astimezone(zone) if zone else now)

@@ -1,4 +1,4 @@
-"""The template tag for the label of the active time zone."""
+"""The label of the active time zone, and times in this zone, for templates."""
 
 from datetime import datetime
 
@@ -11,6 +11,12 @@ register = template.Library()
 
 
 @register.simple_tag
-def zone_label(moment: datetime | None = None) -> str:
-    """Return the label of the active time zone at an aware datetime. By default, `moment` is the current time."""
-    return time_zones.zone_label(moment or timezone.now())
+def zone_label() -> str:
+    """Return the label of the active time zone at the current time."""
+    return time_zones.zone_label(timezone.now())
+
+
+@register.filter
+def in_zone(moment: datetime) -> str:
+    """Format an aware datetime in the active time zone and language."""
+    return time_zones.moment_in_words(timezone.localtime(moment))

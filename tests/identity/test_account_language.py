@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 # These words are the same in the language.
 EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Code:", "Name", "Name:", "Bank"}}
 # The buttons of the languages have the same names in all languages.
-SAME_EVERYWHERE = {"Credit Platform", "UTC", "127.0.0.1", "English", "Español", "Deutsch"}
+SAME_EVERYWHERE = {"Credit Platform", "UTC", "UTC.", "127.0.0.1", "English", "Español", "Deutsch"}
 # The tests skip the text in these HTML elements: IDs, addresses, names that users chose, and code.
 NAMES = {"bdi", "code", "strong", "script", "style"}
 BEFORE_LOG_IN = (
@@ -266,10 +266,10 @@ class TestInOregon:
     def test_sessions_page_shows_times_in_the_applicants_time_zone(self, browser, user):
         UserSession.objects.filter(user=user).update(created_at=AT)
         page = read(browser, "/account/sessions")
-        assert "Since: January 31, 2028, 19:00 PST." in page
+        assert "Since: January 31, 2028, 7:00 p.m. PST." in page
         assert "UTC" not in page
         UserSession.objects.filter(user=user).update(created_at=datetime(2028, 7, 1, 3, tzinfo=UTC))
-        assert "Since: June 30, 2028, 20:00 PDT." in read(browser, "/account/sessions")
+        assert "Since: June 30, 2028, 8:00 p.m. PDT." in read(browser, "/account/sessions")
         assert timezone.get_current_timezone_name() == "UTC", "the time zone ends with the request"
 
     def test_privacy_page_shows_consent_dates_in_the_applicants_time_zone(self, browser, user):
@@ -286,4 +286,4 @@ class TestInOregon:
 
 def test_sessions_page_of_an_account_without_applications_shows_times_in_utc(browser, user):
     UserSession.objects.filter(user=user).update(created_at=AT)
-    assert "Since: February 1, 2028, 03:00 UTC." in read(browser, "/account/sessions")
+    assert "Since: February 1, 2028, 3:00 a.m. UTC." in read(browser, "/account/sessions")
