@@ -111,7 +111,7 @@ def _points_in_words(each: Mapping[str, Any]) -> str:
     """Return a sentence about the points of an input. The heading above the sentence has the name of the input."""
     if each["points"] is None:
         return ""
-    return gettext("%(points)s points, of at most %(most)s. The baseline is %(baseline)s.") % each
+    return gettext("%(points)s points, of at most %(most)s. The lender compares them with %(baseline)s.") % each
 
 
 def _describe_correction(row: Correction, application: Application) -> dict[str, Any]:

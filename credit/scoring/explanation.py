@@ -44,14 +44,15 @@ _DECIDERS = {
     rights.ALONE: _("The scoring model decided. No person took part."),
 }
 _PROCEDURE = _(
-    "Each input falls into a range, and the range has points. The points are added to a base of %(base)s. The outcome "
-    "follows from the total of %(total)s: %(bands)s. A reason is an input with fewer points than its baseline."
+    "Each item below has points. With %(base)s base points, the total is %(total)s. The total determines the outcome: "
+    "%(bands)s. The lender compares the points of each item with a fixed number. An item with fewer points can be a "
+    "reason for the decision."
 )
 _WITHOUT_POINTS = _(
-    "Each input falls into a range, and the range has points. The outcome follows from their total: %(bands)s. Points "
-    "are not shown, because the score used your other applications."
+    "Each item below has points. The total determines the outcome: %(bands)s. The points are hidden, because the score "
+    "used your other applications."
 )
-_POINTS = _("%(name)s: %(points)s points, of at most %(most)s. The baseline is %(baseline)s.")
+_POINTS = _("%(name)s: %(points)s points, of at most %(most)s. The lender compares them with %(baseline)s.")
 # Names that lenders often give to characteristics. Other names stay in the lender's language.
 _COMMON_NAMES = {
     _("income"), _("debt to income"), _("time in employment"), _("time at address"), _("home"), _("housing"),
@@ -61,7 +62,7 @@ _OUTCOMES = {"approve": _("approval"), "refer": _("decision by a person"), "decl
 _FROM, _REST = _("%(outcome)s from %(bound)s points"), _("%(outcome)s for fewer")
 _CHANGE = _("%(name)s: “%(to)s” instead of “%(now)s” (%(points)s more points)")
 _LEADS = _("%(steps)s. Then the outcome is: %(outcome)s.")
-_NONE_ENOUGH = _("No change of one or two inputs that you can change would have led to a better outcome.")
+_NONE_ENOUGH = _("No change of one or two items that you can change would have led to a better outcome.")
 _REVIEWABLE = _("Request that a person who had no part in the decision reviews it.")
 _CORRECTABLE = _("Report a wrong value. A reviewer corrects it, or states the reason for a refusal, within 30 days.")
 
@@ -215,10 +216,13 @@ def bin_in_words(source: Input, characteristic: Characteristic, position: int, c
         return ", ".join(values)
     lower = [each.below for each in characteristic.bins[:position] if each.below is not None]
     if choice.below is None:
-        return gettext("from %(lower)s") % {"lower": show(lower[-1])} if lower else gettext("another value")
+        return gettext("%(lower)s or more") % {"lower": show(lower[-1])} if lower else gettext("another value")
     if not lower:
-        return gettext("below %(upper)s") % {"upper": show(choice.below)}
-    return gettext("from %(lower)s to below %(upper)s") % {"lower": show(lower[-1]), "upper": show(choice.below)}
+        return gettext("less than %(upper)s") % {"upper": show(choice.below)}
+    return gettext("%(lower)s or more, but less than %(upper)s") % {
+        "lower": show(lower[-1]),
+        "upper": show(choice.below),
+    }
 
 
 def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[str]:

@@ -43,8 +43,8 @@ def test_explanation_of_a_scored_decision_contains_its_procedure_its_inputs_and_
     world.move(0, "under_review")
     world.reject(1)
     body = client_of(world.consumer.user).read(f"/applications/{world.pk}/explanation").json()
-    assert "Each input falls into a range" in body["procedure"]
-    assert "total of" in body["procedure"]
+    assert "Each item below has points." in body["procedure"]
+    assert "the total is" in body["procedure"]
     assert all(fact["source_text"] for each in body["inputs"] for fact in each["facts"])
     assert any(fact["value"] is not None for each in body["inputs"] for fact in each["facts"])
     assert body["changes"]

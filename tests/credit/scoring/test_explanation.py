@@ -57,7 +57,7 @@ class TestExplanation:
         assert body["reasons"] == ["Income insufficient for amount of credit requested"]
         assert "with the score as a proposal" in body["decided_by"]
         income = body["inputs"][0]
-        assert (income["points"], income["baseline"], income["range"]) == (20, 120, "below $1,500.00")
+        assert (income["points"], income["baseline"], income["range"]) == (20, 120, "less than $1,500.00")
         assert income["facts"][0] | {"as_of": None} == {
             "name": "application_data.monthly_income_cents", "value": 140_000, "source": "applicant",
             "source_text": "The applicant claims it.", "as_of": None,
@@ -119,7 +119,7 @@ class TestExplanation:
         address = f"/my/applications/{declined.pk}/explanation"
         text = unescape(re.sub("<[^>]+>", " ", browser_of(user).get(address).content.decode()))
         for words in (
-            "What would have changed the result", "20 points, of at most 120. The baseline is",
+            "What would have changed the result", "20 points, of at most 120. The lender compares them with",
             " · You stated it in the application",
         ):  # fmt: skip
             assert words in text
@@ -151,10 +151,10 @@ def declined_in_euros(declined):
 class TestExplanationInEuros:
     def test_suggested_changes_show_amounts_in_units_of_the_currency(self, api, declined_in_euros):
         body = read(api, declined_in_euros, "de")
-        assert body["inputs"][0]["range"] == "unter 1.500,00\u00a0EUR"
-        assert "ab 0,4" in [each["range"] for each in body["inputs"]]
+        assert body["inputs"][0]["range"] == "weniger als 1.500,00\u00a0EUR"
+        assert "0,4 oder mehr" in [each["range"] for each in body["inputs"]]
         changes = " ".join(body["changes"])
-        assert "von 1.500,00\u00a0EUR bis unter 3.000,00\u00a0EUR" in changes
+        assert "1.500,00\u00a0EUR oder mehr, aber weniger als 3.000,00\u00a0EUR" in changes
         assert "150000" not in changes
 
     def test_german_explanation_page_has_titles_dates_and_laws_in_german(self, declined_in_euros, user):
