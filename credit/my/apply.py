@@ -324,16 +324,19 @@ def _store(
     return draft
 
 
-def _latest_person(latest: Applicants) -> dict[str, Any]:
-    """Return the first applicant of the latest application, with the page's language as the applicant's language."""
-    person, language = latest.persons[0], active_language()
-    return person if language_of(latest, otherwise=language) == language else {**person, "language": language}
+def _known_person(request: HttpRequest, latest: Applicants | None = None) -> dict[str, Any] | None:
+    """Return the first applicant of the latest application, with the page's language as the applicant's language.
 
-
-def _new_person(request: HttpRequest) -> Any:
-    """Return an applicant with only the account's confirmed email address, or None without a confirmed address."""
+    The account's confirmed email address replaces the applicant's address, because it can be newer. Without a latest
+    application, the result has only the confirmed address. Without both, it is None.
+    """
     address = EmailAddress.objects.filter(user=request.user.pk, primary=True, verified=True).first()
-    return address and {"email": address.email, "address": {}}
+    email = {} if address is None else {"email": address.email}
+    if latest is None:
+        return {"address": {}, **email} if email else None
+    language = active_language()
+    is_same = language_of(latest, otherwise=language) == language
+    return {**latest.persons[0], **({} if is_same else {"language": language}), **email}
 
 
 class ApplyPage(_FormPage):
@@ -353,7 +356,7 @@ class ApplyPage(_FormPage):
         if fields := restored(request):
             return _show(request, _forms_of(request, offer, fields), prefilled_from="session")
         loan = loan_from(request.GET, offer)
-        person = _latest_person(latest[0][0]) if latest else _new_person(request)
+        person = _known_person(request, latest[0][0] if latest else None)
         typed = _forms_of(request, offer, person=person, loan=loan)
         return _show(request, typed, prefilled_from="application" if latest else "")
 
@@ -386,7 +389,7 @@ class LinkPage(InTheirLanguage):
             return render(request, "credit/my/link.html", status=410)
         if not request.user.is_authenticated:
             return _show_to_visitor(request, offer, is_prefilled=True)
-        typed = _forms_of(request, offer, prefill=prefill, person=_new_person(request))
+        typed = _forms_of(request, offer, prefill=prefill, person=_known_person(request))
         return _show(request, typed, prefilled_from="link")
 
 

@@ -262,6 +262,22 @@ class TestLanguageOfTheForm:
         user.save()
         assert preset(spanish_browser) == [["en"], ["en"]]
 
+    def test_form_presets_the_confirmed_address_instead_of_the_address_in_the_latest_application(
+        self, full_offer, user
+    ):
+        def preset():
+            page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
+            assert 'value="Rosa Quillfeather"' in page
+            return re.search(r'name="first-email" value="([^"]*)"', page)[1]
+
+        applied(full_offer, consumer=user, applicants=Applicants.of([PERSON]))
+        assert preset() == PERSON["email"]
+        address = EmailAddress.objects.create(user=user, email="new@example.test", primary=True, verified=False)
+        assert preset() == PERSON["email"]
+        address.verified = True
+        address.save()
+        assert preset() == "new@example.test"
+
     def test_form_retains_the_regional_language_tag_of_the_latest_application(self, full_offer, user):
         applied(full_offer, consumer=user, applicants=Applicants.of([{**PERSON, "language": "es-MX"}]))
         page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
