@@ -5,35 +5,25 @@ that is available to the client.
 """
 
 SCOPES = {
-    "offers:read": (
-        "See the offers of lenders on this marketplace. If you are a member of a lender, also see its members"
-    ),
+    "offers:read": "See offers, and the members of lenders you work for",
     "identity:read": "See your identity checks and their results",
     "wallet:read": "See your crypto wallets and their balances",
-    "score:read": (
-        "See your credit scores and the data that they use. If you are a member of a lender, also see its scoring "
-        "models, and the scores of the applications that it received"
-    ),
-    "applications:read": (
-        "See your credit applications: their data, status, and decisions. If you are a member of a lender, also "
-        "see the applications that it received"
-    ),
+    "score:read": "See your scores, and scoring at lenders you work for",
+    "applications:read": "See your applications, and those to lenders you work for",
     "bankdata:read": "See your linked bank accounts: their balances and all transactions",
-    "offers:write": "Create, change, and deactivate offers in your name, as a lender",
+    "offers:write": "Create, change, and deactivate your offers as a lender",
     "identity:write": "Start a check of your identity",
-    "score:write": "Create scoring models in your name, and publish and retire their versions",
+    "score:write": "Create, publish, and retire scoring models in your name",
     "applications:write": (
-        "Apply for credit on your behalf: create, change, submit, and withdraw applications, upload documents, "
-        "accept or decline an approval or a counteroffer, request corrections and reconsideration, and withdraw from "
-        "an agreement. It can share the bank accounts and identity checks that it can see itself with the lender"
+        "Apply for credit in your name, withdraw applications, accept and decline offers, and show lenders the bank "
+        "accounts and identity checks that it can see"
     ),
     "bankdata:write": "Link and unlink your bank accounts",
-    "accounts:write": (
-        "Create, see, and disable accounts for your customers, if you are a partner. An API key can also act on their "
-        "behalf: apply for credit in their name, and see their applications, bank accounts, and wallets"
-    ),
-    "webhooks": "Get events about your account: their type and the new status, without the contents",
+    "accounts:write": "Partners only: create, see, and disable customers' accounts",
+    "webhooks": "Get events about your account: only type and new status",
 }
+# Scopes that can bind the account's owner to a contract. The consent page highlights them.
+BINDING = ("applications:write",)
 
 # A partner's token on behalf of a managed account can only read and apply.
 ACTING_SCOPES = (

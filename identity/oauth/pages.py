@@ -24,7 +24,7 @@ from config.core.ids import queryable
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from identity.access.models import OAuthClient, TokenFamily
-from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
+from identity.access.scopes import ACTING_SCOPES, BINDING, SCOPES, refused_with
 from identity.access.second_factor import has_one
 from identity.accounts import managed
 from identity.accounts.consents import end_consents_to_app
@@ -111,7 +111,8 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         context: dict[str, Any] = super().get_context_data(**kwargs)
         scopes = context.get("scopes", [])
         context["destination"] = urlsplit(context.get("redirect_uri") or "").netloc
-        context["permissions"] = [(scope, gettext(SCOPES[scope])) for scope in scopes]
+        context["permissions"] = [(scope, gettext(SCOPES[scope])) for scope in scopes if scope not in BINDING]
+        context["binding"] = [(scope, gettext(SCOPES[scope])) for scope in scopes if scope in BINDING]
         context["refused"] = [gettext(words) for words in refused_with(scopes)]
         return context
 
@@ -137,7 +138,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         context = getattr(response, "context_data", None) or {}
         parts = urlsplit(context.get("redirect_uri") or "")
-        if parts.scheme in {"http", "https"} and context.get("permissions"):
+        if parts.scheme in {"http", "https"} and context.get("scopes"):
             response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY.replace(
                 "form-action 'self'", f"form-action 'self' {parts.scheme}://{parts.netloc}"
             )

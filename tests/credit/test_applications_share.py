@@ -158,4 +158,4 @@ def test_console_shows_the_shared_data_of_an_application(share, words):
 
 
 def test_scope_text_states_that_an_app_can_share_data_with_lenders():
-    assert "share the bank accounts and identity checks that it can see itself" in SCOPES["applications:write"]
+    assert "show lenders the bank accounts and identity checks that it can see" in SCOPES["applications:write"]

@@ -7,12 +7,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.html import escape
 from oauth2_provider.models import Grant
 
 from identity.access.authentication import forget_credentials
-from identity.access.scopes import SCOPES
+from identity.access.scopes import BINDING, SCOPES
 from identity.models import AccountHistory, Consent, TokenFamily
 from tests.api import ApiClient
 from tests.factories import PASSWORD, UserFactory
@@ -55,7 +55,7 @@ def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser
     type(user).objects.filter(pk=user.pk).update(email="jane@example.org")
     page = open_consent_page(browser, registered[0], scope="offers:read identity:read")
     text = page.content.decode()
-    for words in ("Budget app", "jane@example.org", "See the offers", "See your identity checks", "app.example"):
+    for words in ("Budget app", "jane@example.org", "See offers", "See your identity checks", "app.example"):
         assert words in text
     assert "<code>" not in text
     assert user.username not in text
@@ -69,11 +69,11 @@ def test_consent_page_lists_the_actions_that_the_app_cannot_take(browser, db):
     for asked, cannot, can in (
         ("identity:read", "your bank accounts", "your identity checks"),
         ("bankdata:read", "checks of your identity", "their balances"),
-        ("applications:write", "decide any application", "Apply for credit on your behalf"),
+        ("applications:write", "decide any application", "Apply for credit in your name"),
     ):
         page = open_consent_page(browser, client, scope=asked)
         assert b"<script>alert" not in page.content
-        may, _, never = page_text(page).partition("The app can't:")
+        may, never = permissions_of(page_text(page))
         assert can in may
         assert cannot in never
         assert "change your password" in never
@@ -97,6 +97,34 @@ def test_the_consent_page_is_in_the_browsers_language(browser, db, language, wor
 
 def page_text(page):
     return " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
+
+
+def permissions_of(text):
+    """Return the texts of the page without the list of refused actions, and this list."""
+    before, _, rest = text.partition("The app can't:")
+    never, _, after = rest.partition("After that, you continue at:")
+    return before + after, never
+
+
+def test_consent_page_highlights_the_permission_to_accept_a_loan_above_the_buttons(browser, db):
+    client, _ = make_client(name="Curious app", scopes=list(SCOPES))
+    page = open_consent_page(browser, client, scope=" ".join(SCOPES)).content.decode()
+    box = page.partition('<fieldset class="permissions binding">')[2].partition("</fieldset>")[0]
+    assert "the app can accept a loan that you must repay" in box
+    assert re.findall(r'value="([^"]+)" checked', box) == ["applications:write"]
+    assert page.index("After that, you continue at:") < page.index(box) < page.index('name="allow"')
+    page = open_consent_page(browser, client, scope="offers:read").content.decode()
+    assert "that you must repay" not in page
+    page = open_consent_page(browser, client, scope="applications:write")
+    assert boxes_of(page) == ["applications:write"]
+    assert "form-action 'self' https://app.example" in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("language", ["en", "es", "de"])
+def test_other_permissions_of_the_consent_page_have_at_most_ten_words(language):
+    with translation.override(language):
+        texts = [translation.gettext(text) for scope, text in SCOPES.items() if scope not in BINDING]
+    assert [text for text in texts if len(text.split()) > 10] == []
 
 
 def test_every_scope_has_a_distinct_description(browser, db):
