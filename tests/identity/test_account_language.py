@@ -38,7 +38,7 @@ from tests.second_factors import SoftKey, authenticator_of, wrong_code
 
 pytestmark = pytest.mark.django_db
 # These words are the same in the language.
-EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Code:", "Name", "Name:", "Bank"}}
+EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Name", "Bank"}}
 # The buttons of the languages have the same names in all languages.
 SAME_EVERYWHERE = {"Credit Platform", "UTC", "UTC.", "127.0.0.1", "English", "Español", "Deutsch"}
 # The tests skip the text in these HTML elements: IDs, addresses, names that users chose, and code.
@@ -136,6 +136,16 @@ def test_translated_page_after_the_log_in_has_no_english_sentence(browser, user)
     # If an authenticator app exists, the page redirects to its removal.
     Authenticator.objects.get(user=user, type="totp").delete()
     assert equal_texts(getter(browser, "/account/second-factor/app/add")) == []
+
+
+def test_labels_of_account_forms_end_without_a_colon(browser, client, shop):  # noqa: F811
+    create_account(shop, email="customer@example.org")
+    before = [client.get(f"/account/{path}") for path in (*BEFORE_LOG_IN, f"claim/{token_of('claim')}")]
+    after = [browser.get(f"/account/{path}") for path in (*AFTER_LOG_IN, "name")]
+    pages = "".join(page.content.decode() for page in (*before, *after))
+    labels = re.findall(r"<(?:label|legend)[^>]*>(.*?)</", pages)
+    assert {"Password", "New password", "New email address", "User name", "Code", "First name"} <= {*labels}
+    assert [label for label in labels if label.endswith(":")] == []
 
 
 def test_translated_page_without_a_second_factor_has_no_english_sentence(client, user):
