@@ -27,7 +27,8 @@ EMAIL = "jane@example.org"
 WIDTHS = (1280, 768, 320)
 LOG_OUT = "form[action='/account/logout'] button"
 # Pages of an application can use a script for the progress of an upload, and a script for a print button.
-OTHER_SCRIPTS = "script:not([src*='/credit/upload.'], [src*='/credit/print.'])"
+PASSWORDS_OF_CHANGE = ("oldpassword", "password1", "password2")
+OTHER_SCRIPTS = "script:not([src*='/credit/upload.'], [src*='/credit/print.'], [src*='/identity/password.'])"
 
 
 class BrowserUser:
@@ -137,6 +138,32 @@ def test_a_user_exports_data_requests_erasure_and_revokes_consents_on_the_privac
         browser_user.press(f"privacy-ended-{language}", "button[value^=end] >> nth=0")
     assert not Consent.objects.active().exists()
     browser_user.press(f"privacy-keep-{language}", "button[value=keep]")
+
+
+def test_checkbox_shows_the_passwords_of_a_form_until_it_is_sent(chromium, live_server, user):
+    browser_user = BrowserUser(chromium, live_server)
+    page, box = browser_user.page, browser_user.page.get_by_label("Show password")
+    browser_user.open("/account/login")
+    box.check()
+    assert page.locator("[name=password]").get_attribute("type") == "text"
+    page.evaluate("document.querySelector('main form').addEventListener('submit', event => event.preventDefault())")
+    page.fill("[name=login]", user.username)
+    page.fill("[name=password]", PASSWORD)
+    page.click("main button.primary")
+    assert (page.locator("[name=password]").get_attribute("type"), box.is_checked()) == ("password", False)
+    browser_user.open("/account/login")
+    browser_user.send(login=user.username, password=PASSWORD)
+    browser_user.open("/account/password")
+    box.check()
+    assert [page.locator(f"[name={name}]").get_attribute("type") for name in PASSWORDS_OF_CHANGE] == ["text"] * 3
+    box.uncheck()
+    assert page.locator("[type=password]").count() == 3
+
+
+def test_checkbox_for_passwords_is_hidden_without_javascript(chromium, live_server):
+    browser_user = BrowserUser(chromium, live_server, java_script_enabled=False)
+    browser_user.open("/account/login")
+    assert not browser_user.page.get_by_text("Show password").is_visible()
 
 
 def test_password_reset_and_invitation_can_be_completed_in_a_browser(chromium, live_server, user, settings):
