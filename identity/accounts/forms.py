@@ -46,7 +46,7 @@ class LogInForm(LoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["login"] = forms.CharField(
-            label=gettext("User name or email address"),
+            label=gettext("Email address or user name"),
             max_length=254,
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )

@@ -466,3 +466,18 @@ def test_the_back_office_redirects_to_the_account_log_in(user):
     assert came.status_code == 302
     stranger, _ = log_in(user.username)
     assert stranger.get("/admin/", follow=True).status_code == 403
+
+
+def test_log_in_page_has_the_email_address_first_and_the_log_in_of_staff_last(client, settings):
+    settings.SIGN_UP, settings.STAFF_OIDC = "open", object()
+    page = client.get("/account/login").content.decode()
+    texts = ("Email address or user name", ">Password<", "Show password", "Forgot your password?", "No account yet?")
+    places = [page.index(text) for text in (*texts, "Staff: log in with single sign-on")]
+    assert places == sorted(places)
+
+
+def test_page_that_requires_the_password_again_does_not_mention_an_identity_check(client, user):
+    client.force_login(user)
+    page = client.get("/account/reauthenticate").content.decode()
+    assert "Confirm that it's you" in page
+    assert "your identity" not in page
