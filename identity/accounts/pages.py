@@ -167,9 +167,12 @@ class SessionsPage(ListUserSessionsView):  # type: ignore[misc]
 
     def get_context_data(self, **options: Any) -> Any:
         context = super().get_context_data(**options)
-        context["sessions"] = sorted(context["sessions"], key=lambda session: not session.is_current())
-        ends = Session.objects.filter(session_key__in=[session.session_key for session in context["sessions"]])
+        sessions = sorted(context["sessions"], key=lambda session: not session.is_current())
+        ends = Session.objects.filter(session_key__in=[session.session_key for session in sessions])
         ends_at = dict(ends.values_list("session_key", "expire_date"))
+        # A session can end between the two queries.
+        context["sessions"] = [session for session in sessions if session.session_key in ends_at]
+        context["session_count"] = len(context["sessions"])
         for session in context["sessions"]:
             session.browser = browser_name(session.user_agent) or gettext("Unknown browser")
             # Each request extends the session.

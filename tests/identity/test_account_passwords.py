@@ -150,6 +150,18 @@ def test_sessions_page_ends_only_a_session_of_the_account(jane):
     assert "The session has ended." not in browser.get("/account/").content.decode()
 
 
+def test_sessions_page_omits_a_session_that_ends_while_the_page_is_created(jane, monkeypatch):
+    browser, _ = log_in(EMAIL)
+    other, _ = log_in(EMAIL, HTTP_USER_AGENT=BROWSER)
+    # The page lists the session, and the session ends before the page reads its time.
+    monkeypatch.setattr(UserSession, "purge", lambda _session: False)
+    Session.objects.filter(session_key=other.session.session_key).delete()
+    page = browser.get("/account/sessions")
+    assert page.status_code == 200
+    assert "Chrome on Linux" not in page.content.decode()
+    assert "Log out all other sessions" not in page.content.decode()
+
+
 def test_log_in_changes_the_session_id_and_log_out_deletes_the_session(jane):
     browser = Client()
     browser.get("/account/login")
