@@ -38,7 +38,7 @@ def test_each_operation_executes_its_recorded_number_of_sql_statements(demo, per
         assert 200 <= answer.status_code < 300, answer.content
     queries = [query["sql"] for query in captured if "advisory" not in query["sql"]]
     queries = [sql for sql in queries if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
-    # On some days the sandbox's bank has more bookings than SQLite stages in a single statement.
+    # On some days the sandbox's bank has more transactions than SQLite stages in a single statement.
     staged = 'INSERT INTO "staging_stageditem"'
     number = len(list(groupby(queries, lambda sql: staged if sql.startswith(staged) else object())))
     # PostgreSQL reads long lists with a cursor, which is not captured.

@@ -69,7 +69,7 @@ def _days(since: datetime, now: datetime) -> int:
 
 
 _CENTS, _DAYS = "cents", "days"
-_WINDOW = "the complete calendar months with all bookings"
+_WINDOW = "the complete calendar months with all transactions"
 _LAST_DAYS = f"the {BOOKINGS_DAYS} days up to `bank.as_of`"
 _ACCOUNTS = "the owned accounts, as the banks reported them"
 
@@ -117,7 +117,7 @@ FACTS = (
     ),
     _bank(
         "months_covered", "number", "months_covered",
-        "How many complete calendar months the bookings cover, at most 3.", unit="months",
+        "How many complete calendar months the transactions cover, at most 3.", unit="months",
     ),
     _bank(
         "lowest_balance_cents", "number", "lowest_balance_cents",
@@ -127,7 +127,7 @@ FACTS = (
         "overdrawn_days_90", "number", "overdrawn_days",
         f"On how many of {_LAST_DAYS} the end-of-day balance of an owned account was below zero.", unit=_DAYS,
     ),
-    _bank("as_of", "text", "as_of_text", "The last day with all bookings, such as `2026-01-31`."),
+    _bank("as_of", "text", "as_of_text", "The last day with all transactions, such as `2026-01-31`."),
     Fact(
         "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM,
         "Whole days since the account was created.", _DAYS,

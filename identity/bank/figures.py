@@ -99,13 +99,13 @@ class BankFigures:
         if self.has_foreign_accounts:
             return "in another currency"
         if any(account.since is None for account in self.accounts):
-            return "the bank has not reported its bookings"
+            return "the bank has not reported its transactions"
         approved: dict[str, int] = defaultdict(int)
         since = {account.item_id: account.since for account in self.accounts}
         for booking in self._reported:
             approved[booking.item_id] += booking.day >= since[booking.item_id]
         if any(account.staged > approved[account.item_id] for account in self.accounts):
-            return "the person has not approved all bookings"
+            return "the person has not approved all transactions"
         if any(booking.currency != self.currency for booking in self._bookings):
             return "in another currency"
         return "" if self._since < self._until else "the banks reported different days"

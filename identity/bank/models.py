@@ -65,9 +65,10 @@ class BankItem(models.Model):
     needs_login = models.BooleanField(default=False, help_text="Whether the bank requires a new log-in.")
     accounts_staged_at = models.DateTimeField(null=True)
     transactions_since = models.DateField(
-        null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before then."
+        null=True,
+        help_text=f"The first of the {BOOKINGS_DAYS} days of transactions that were staged; null before then.",
     )
-    transactions_staged = models.PositiveIntegerField(default=0, help_text="How many bookings were staged then.")
+    transactions_staged = models.PositiveIntegerField(default=0, help_text="How many transactions were staged then.")
     gone_at = models.DateTimeField(
         null=True, help_text="When the vendor first reported the item as permanently removed."
     )

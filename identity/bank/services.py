@@ -299,7 +299,7 @@ def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_
         if booking["date"] < now.date().isoformat() and not booking["pending"]
     ]
     if at_most is not None and len(payloads) > at_most:
-        raise BankingUnavailable("it has too many bookings for one request")
+        raise BankingUnavailable("it has too many transactions for one request")
     return _stage(item, payloads, now=now, transactions_since=since, transactions_staged=len(payloads))
 
 

@@ -168,10 +168,10 @@ class TestPage:
 
     def test_case_page_shows_cash_flow_of_incomplete_bank_data_as_unknown(self, reviewers_client):
         for banks, why in [
-            ([], "the bank has not reported its bookings"),
-            ([{"transactions_since": None}], "the bank has not reported its bookings"),
-            ([{}, {"item": "b", "transactions_since": None}], "the bank has not reported its bookings"),
-            ([{"transactions_staged": 2}], "the person has not approved all bookings"),
+            ([], "the bank has not reported its transactions"),
+            ([{"transactions_since": None}], "the bank has not reported its transactions"),
+            ([{}, {"item": "b", "transactions_since": None}], "the bank has not reported its transactions"),
+            ([{"transactions_staged": 2}], "the person has not approved all transactions"),
             ([{}, {"item": "b", "days_ago": 91}], "the banks reported different days"),
             ([{}, {"item": "b", "days_ago": 70}], "the banks reported less than one complete month"),
         ]:  # fmt: skip

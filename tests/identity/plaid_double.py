@@ -1,7 +1,7 @@
 """Serve a small stateful double of Plaid on 127.0.0.1, and validate its requests and responses.
 
-The double stores items, bookings and verifications, and records every request. The validator checks every request and
-every honest response against Plaid's own OpenAPI description.
+The double stores items, transactions, and verifications, and records every request. The validator checks every request
+and every honest response against Plaid's own OpenAPI description.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ class Exchange:
 
 @dataclass
 class DoubleItem:
-    """An item: its bookings are a feed of changes, in pages of the requested size."""
+    """An item: its transactions are a feed of changes, in pages of the requested size."""
 
     item_id: str
     accounts: list = field(default_factory=list)

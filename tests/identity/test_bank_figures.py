@@ -30,7 +30,7 @@ def account(user, account_id="a", *, item="item", **columns):
 
 
 def bank(user, item="item", **columns):
-    """Link a bank whose bookings since SINCE are staged."""
+    """Link a bank whose transactions since SINCE are staged."""
     staged = {"transactions_since": SINCE, "transactions_staged": 0, **columns}
     return BankItem.objects.create(
         user=user, provider="sandbox", item_id=item, access_token="x", token_fingerprint=item, linked_at=NOW,
@@ -39,7 +39,7 @@ def bank(user, item="item", **columns):
 
 
 def booking(user, cents, day, account_id="a", *, item="item", **columns):
-    """Stage and approve a booking reported by the bank; positive cents left the account."""
+    """Stage and approve a transaction reported by the bank; positive cents left the account."""
     known = {"currency": "USD", "from_provider": True, **columns}
     BankTransaction.objects.create(
         user=user, transaction_id=str(next(_numbers)), account_id=account_id, item_id=item, amount_cents=cents,
@@ -260,7 +260,7 @@ def test_transfer_exclusion_removes_only_complete_internal_transfers(bookings):
     for row in bookings:
         if row in remaining:
             remaining.remove(row)
-    assert not remaining  # The exclusion adds no booking.
+    assert not remaining  # The exclusion adds no transaction.
     for paid in left:
         for received in left:
             is_pair = paid.cents > 0 and paid.cents == -received.cents and paid.account_id != received.account_id

@@ -1,4 +1,4 @@
-"""Test that GET /v1/bankdata/transactions/{user_id} returns the bookings of all linked items, newest first."""
+"""Test that GET /v1/bankdata/transactions/{user_id} returns the transactions of all linked items, newest first."""
 
 import pytest
 

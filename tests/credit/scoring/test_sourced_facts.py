@@ -40,7 +40,7 @@ class TestCatalogue:
         assert facts[sourced.INCOME] == {
             "name": sourced.INCOME, "type": "number", "unit": "cents", "source": "bank",
             "meaning": "Money in per month: the average over the complete calendar months with all "
-            "bookings, without internal transfers.",
+            "transactions, without internal transfers.",
         }  # fmt: skip
         assert facts["identity.verified"]["source"] == "platform"
         assert facts["application_data.*"] == {
