@@ -365,7 +365,7 @@ class ApplicationAdmin(
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
         sees_proposals = may(request.user, "credit.view_proposal")
         for move, entry in zip(moves, history_entries(moves), strict=True):
-            yield replace(entry, facts=(*entry.facts, *both_names(move.metadata))) if sees_proposals else entry
+            yield replace(entry, facts=(*entry.facts, *both_names(move.metadata, record))) if sees_proposals else entry
         if sees_proposals:
             yield from proposal_entries(record)
         if may(request.user, VIEW_REQUESTS):

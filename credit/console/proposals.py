@@ -19,6 +19,7 @@ from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import console_of, may, narrowed, sides_of
 from config.backoffice.forms import ReasonField, SeenForm
 from config.backoffice.html import chip, day_in_words, spelled, time_in_words, words
+from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import LIST_FILTERS, Button, within_list
 from config.backoffice.timeline import TimelineEntry
@@ -57,6 +58,11 @@ def proposals_of(record: Application) -> list[Proposal]:
     return record.shown_proposals  # type: ignore[attr-defined,no-any-return]
 
 
+def proposer_name(proposal: Proposal) -> str:
+    """Return the name of the account that made a proposal, or of the scoring model."""
+    return proposal.proposer if proposal.proposed_by is None else person_name(proposal.proposed_by)
+
+
 def facts_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
     """Return the rows about a proposal: the loan and its cost, the texts of the reasons, the proposer, and the time."""
     rows: list[tuple[str, Any]] = [("Decision", capfirst(decision_in_words(proposal.to)))]
@@ -64,7 +70,11 @@ def facts_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
         rows.append(("Terms and reasons", MASK))
     else:
         rows += [*_terms_of(record, proposal), *_reasons_of(proposal)]
-    return [*rows, ("Proposed by", proposal.proposer), ("Proposed at", f"{time_in_words(proposal.proposed_at)} UTC")]
+    return [
+        *rows,
+        ("Proposed by", proposer_name(proposal)),
+        ("Proposed at", f"{time_in_words(proposal.proposed_at)} UTC"),
+    ]
 
 
 def _terms_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
@@ -109,36 +119,40 @@ def proposal_entries(record: Application) -> Iterator[TimelineEntry]:
         against = f"Against the score's proposal: {against}" if against else ""
         yield TimelineEntry(
             at=proposal.proposed_at,
-            title=f"{proposal.proposer} proposed {decision_in_words(proposal.to)}",
+            title=f"{proposer_name(proposal)} proposed {decision_in_words(proposal.to)}",
             text="\n".join(filter(None, (terms, proposal.reason or reasons, against))),
             id=str(proposal.pk),
         )
         if proposal.closed_at is None or (proposal.outcome == Proposal.CONFIRMED and proposal.to != COUNTEROFFER):
             continue
         decision = decision_in_words(proposal.to)
-        proposed = f"the proposal of {decision} by {proposal.proposer}"
-        who = "the platform" if proposal.closed_by is None else proposal.closed_by.get_username()
+        proposed = f"the proposal of {decision} by {proposer_name(proposal)}"
+        who = "the platform" if proposal.closed_by is None else person_name(proposal.closed_by)
         why = as_members(proposal.metadata).get(RETURN_REASON, "") if proposal.outcome == Proposal.DECLINED else ""
         yield TimelineEntry(
             at=proposal.closed_at,
             title={
-                Proposal.CONFIRMED: f"{who} confirmed {decision}, proposed by {proposal.proposer}",
+                Proposal.CONFIRMED: f"{who} confirmed {decision}, proposed by {proposer_name(proposal)}",
                 Proposal.DECLINED: f"{who} returned {proposed}{':' if why else ''}",
                 Proposal.WITHDRAWN: f"{who} withdrew the proposal of {decision}",
-                Proposal.VOID: f"The proposal of {decision} by {proposal.proposer} became void",
+                Proposal.VOID: f"The proposal of {decision} by {proposer_name(proposal)} became void",
             }[proposal.outcome],
             text=str(why),
             id=f"{proposal.pk}-end",
         )
 
 
-def both_names(metadata: Any) -> tuple[tuple[str, str], ...]:
+def both_names(metadata: Any, record: Application) -> tuple[tuple[str, str], ...]:
     """Return the two reviewers of a decision under four-eyes approval, from the metadata of its transition."""
     names = as_members(as_members(metadata).get("four_eyes"))
     proposed_by, confirmed_by = names.get("proposed_by"), names.get("confirmed_by")
     if not (isinstance(proposed_by, str) and isinstance(confirmed_by, str)):
         return ()
-    return (("proposed by", proposed_by), ("confirmed by", confirmed_by))
+    accounts = [user for row in proposals_of(record) for user in (row.proposed_by, row.closed_by) if user is not None]
+    shown = {user.get_username(): person_name(user) for user in accounts}
+    return tuple(
+        (title, shown.get(name, name)) for title, name in (("proposed by", proposed_by), ("confirmed by", confirmed_by))
+    )
 
 
 PROPOSED = {APPROVED: "Propose approval", REJECTED: "Propose rejection", COUNTEROFFER: "Propose a counteroffer"}
@@ -368,7 +382,7 @@ class TwoReviewers(ReviewAdmin):
             side = next(iter(sides_of(proposer, record.provider_id)))
             facts = {"assignee": proposer, "assigned_by": request.user, "assigned_at": now}
             Assignment.objects.update_or_create(**named(record), provider=side, defaults=facts)
-        return f"The proposal is returned. The case is assigned to {proposer}."
+        return f"The proposal is returned. The case is assigned to {person_name(proposer)}."
 
     def confirm_proposal(self, request: HttpRequest, proposal: Proposal, seen: str) -> str:
         """Execute a proposal, and return a message. Void the proposal if the application changed in the meantime."""
@@ -396,7 +410,7 @@ def _effects_of(record: Application, proposal: Proposal, *, is_confirmation: boo
     if is_return:
         return [
             "The proposal ends. The status does not change.",
-            f"The timeline shows your reason. The case is assigned to {proposal.proposer} again."
+            f"The timeline shows your reason. The case is assigned to {proposer_name(proposal)} again."
             if proposal.proposed_by is not None
             else "The timeline shows your reason.",
         ]

@@ -158,7 +158,7 @@ class ReconsiderationConsole(ReviewAdmin):
         """Return a sentence with the reviewers of the earlier decision, who must not answer the request."""
         excluded = review.participant_ids()
         people = get_user_model()._default_manager.filter(pk__in=excluded).exclude(pk=review.application.consumer_id)
-        names = list(people.order_by("username").values_list("username", flat=True))
+        names = [person_name(person) for person in people.order_by("username")]
         if request.user.pk in excluded:
             return "You took part in the earlier decision, so another reviewer must answer."
         if not names:

@@ -12,11 +12,12 @@ from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin, ReviewAdmin
 from config.backoffice.consoles import may
 from config.backoffice.html import NOTHING, chip, code, column, document, moment, record_link
 from config.backoffice.lists import ConditionFilter, among
+from config.backoffice.people import person_name
 from config.backoffice.queues import Queue
 from config.backoffice.records import Button
 from config.core.ids import parse_positive_int64, parse_uuid
 from credit.console.names import legal_names, person_cell
-from credit.console.proposals import TwoReviewers, decision_in_words, facts_of
+from credit.console.proposals import TwoReviewers, decision_in_words, facts_of, proposer_name
 from credit.core.figures import money, reference_of
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import MACHINE
@@ -159,7 +160,7 @@ class OpenFilter(ConditionFilter):
 
 @admin.register(Proposal)
 class ProposalAdmin(WithCase):
-    list_display = ("proposed", "about", "amount", "decision", "proposer", "state", "closed_by")
+    list_display = ("proposed", "about", "amount", "decision", "proposer", "state", "ended_by")
     list_filter = (OpenFilter,)
     list_select_related = ("application", "proposed_by", "closed_by")
     ordering = ("proposed_at",)
@@ -168,7 +169,7 @@ class ProposalAdmin(WithCase):
         if obj is None or obj.closed_at is None:
             return ("about", "state")
         returned = ("returned",) if obj.outcome == Proposal.DECLINED else ()
-        return ("about", "state", *returned, "closed_by", "closed_at")
+        return ("about", "state", *returned, "ended_by", "closed_at")
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         return {**super().page_of(request, record), "proposed": facts_of(record.application, record)}
@@ -180,7 +181,14 @@ class ProposalAdmin(WithCase):
 
     proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
     decision = column(chip, "to", "decision")
-    proposer = column(str, "proposer", "proposed by")
+
+    @admin.display(description="proposed by")
+    def proposer(self, record: Proposal) -> str:
+        return proposer_name(record)
+
+    @admin.display(description="closed by")
+    def ended_by(self, record: Proposal) -> str:
+        return NOTHING if record.closed_by is None else person_name(record.closed_by)
 
     def title_of(self, record: Any) -> str:
         decision, reference = decision_in_words(record.to), reference_of(record.application_id)

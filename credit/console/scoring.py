@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import RecordAction
 from config.backoffice.consoles import console_of, may
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
+from config.backoffice.people import person_name
 from config.backoffice.records import NamedRecords
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
 from config.backoffice.transitions import actor_of
@@ -209,7 +210,7 @@ class ModelVersionAdmin(NamedRecords):
 
 
 def _history_entries(version: ModelVersion) -> Iterable[TimelineEntry]:
-    yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=version.made_by.get_username())
+    yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=person_name(version.made_by))
     moves = list(version.history.select_related("principal", "anchor"))
     yield from history_entries(moves)
     for move in moves:

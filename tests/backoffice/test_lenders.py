@@ -13,11 +13,13 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from config.backoffice.consoles import console_of, has_rule, rules
 from config.backoffice.lists import LargeListAdmin
 from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
-from credit.models import Application, Notice, ProviderMember
+from credit.models import Application, Notice, Proposal, ProviderMember
+from identity.models import User
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import (
     Clients,
@@ -418,3 +420,24 @@ def test_application_list_of_a_lender_executes_at_most_one_additional_sql_statem
             assert clients[role].get("/admin/credit/application/").status_code == 200
         counted[role] = len(captured)
     assert counted["A reviewer"] <= counted["Reviewer"] + 1
+
+
+def test_lender_console_shows_the_names_of_reviewers_in_proposals(db):
+    lender = lender_of("quartz", 701)
+    User.objects.filter(pk=lender.people["reviewer"].pk).update(first_name="Rita", last_name="Roe")
+    proposal = Proposal.objects.get()
+    owner = console_client(lender.people["owner"])
+    case, proposals, own = (
+        text_of(owner.get(address))
+        for address in (
+            page_of(lender.application),
+            "/admin/credit/proposal/",
+            f"/admin/credit/proposal/{proposal.pk}/change/",
+        )
+    )
+    assert "Rita Roe proposed approval" in case
+    assert "Rita Roe" in proposals
+    assert "Proposed by Rita Roe" in own
+    assert "reviewer-quartz" not in proposals + own
+    proposal.close(Proposal.VOID, by=lender.people["reviewer"], now=timezone.now())
+    assert "The proposal of approval by Rita Roe became void" in text_of(owner.get(page_of(lender.application)))
