@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
+from config.backoffice.html import error_in_words
 from config.core.errors import ApiError
 from config.core.names import shows_nothing
 
@@ -68,7 +69,7 @@ class SeenForm(forms.Form):
     def set_errors(self, error: ApiError | forms.ValidationError) -> None:
         """Set an action's error on the invalid fields, otherwise on the form.
 
-        Replace names of the API by field labels.
+        Replace names of the API by field labels, or by words.
         """
         if isinstance(error, forms.ValidationError):
             self.add_error(None, error)
@@ -78,7 +79,7 @@ class SeenForm(forms.Form):
         if not errors or any(field not in self.fields for field, _ in errors):
             errors = [("", str(error))]
         for field, message in errors:
-            self.add_error(field or None, re.sub(r"`([a-z_]+)`", self._label_of, message))
+            self.add_error(field or None, error_in_words(re.sub(r"`([a-z_]+)`", self._label_of, message)))
 
     def _label_of(self, name: re.Match[str]) -> str:
         field = self.fields.get(self.field_of(name[1]))

@@ -1,6 +1,7 @@
 """Format values as HTML for pages of the back office. All values are escaped."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -38,6 +39,13 @@ TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 def words(status: str) -> str:
     """Return a status in words. For `under_review`, this is "under review"."""
     return status.replace("_", " ")
+
+
+def error_in_words(message: str) -> str:
+    """Return an error message of the API without names of operations and fields, for users of the console."""
+    message = re.sub(r" \(`[^`]*`\)", "", message)
+    message = re.sub(r"`(?:GET|POST|PUT|PATCH|DELETE) [^`]*`", "the API", message)
+    return re.sub(r"`([a-z_]+)`", lambda name: words(name[1]), message)
 
 
 @cache

@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 
 from config.backoffice.consoles import may, sides_of
 from config.backoffice.forms import TransitionForm
-from config.backoffice.html import chip, time_in_words, words
+from config.backoffice.html import chip, error_in_words, time_in_words, words
 from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import Button, OwnedRecords, within_list
@@ -171,7 +171,7 @@ class Transitions(OwnedRecords):
         text = text.replace(f"{self.kind} {record.pk}", self.reference_of(record))
         for status in self.machine.statuses:
             text = text.replace(f"`{status}`", f"“{words(status)}”")
-        return text
+        return error_in_words(text)
 
     def transitions_of(self, request: HttpRequest, record: Any) -> list[Button]:
         actor, following = self.actor_of(request), self.machine.moves_from(record.status)

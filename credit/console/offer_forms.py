@@ -340,8 +340,16 @@ def _make(request: HttpRequest, provider: Provider, form: Any) -> HttpResponse:
     return HttpResponseRedirect(change_address("credit_offer", offer.pk))
 
 
+def _comparable(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return terms with equal values for an empty text and null, and for a language and its default."""
+    values = {name: None if terms.get(name) in ("", {}) else terms.get(name) for name in Offer.TERMS}
+    return {**values, "language": language_of_terms(terms)}
+
+
 def _change(request: HttpRequest, offer: Offer, form: Any) -> str:
     actor, terms = actor_of(request), form.read(_before(offer))
+    if _comparable(terms) == _comparable(offer.terms()):
+        raise forms.ValidationError("Nothing changed.")
     with transaction.atomic():
         changed = replace_offer(offer.pk, actor=actor, terms=terms, now=timezone.now())
     return f"The offer now has version {changed.version}."

@@ -104,7 +104,7 @@ def compute(
         rate = _rate_of_line(loan, offer, today=today, where=where)
     highest, cap = (_percent(offer.get(name)) if bounded else None for name in ("apr_max_percent", "apr_cap"))
     if cap is not None and rate is not None and rate > cap:
-        raise AprAboveCap(f"The annual percentage rate is {rate}%, above the offer's `apr_cap`: {cap}%.")
+        raise AprAboveCap(f"The annual percentage rate is {rate}%, above the highest legal rate (`apr_cap`): {cap}%.")
     # The highest rate of an EU offer limits only the borrowing rate.
     if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
         words = f"The annual percentage rate would be {terms.apr_percent}%, above the offer's maximum of {highest}%."

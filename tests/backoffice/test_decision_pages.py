@@ -27,6 +27,7 @@ from tests.backoffice.pages import confirm, messages_of, seen_value, send_form, 
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.backoffice.test_case_score import case as scored_case
 from tests.backoffice.test_teamwork import end_of
+from tests.credit.eu.offers import eu_offer
 from tests.credit.scoring.past import model_of, version_of
 from tests.credit.terms.lending import applied, listed
 
@@ -375,3 +376,18 @@ class TestLanguage:
         self, reviewers_client, scored
     ):
         assert 'name="language"' not in reviewers_client.get(move_of(scored, "rejected")).content.decode()
+
+
+def test_errors_of_a_decision_do_not_contain_names_of_the_api(reviewers_client, settings):
+    application = applied(eu_offer(apr_cap=18.7))
+    address = move_of(application, "approved")
+    text = text_of(
+        send_form(reviewers_client, address, amount="5000", rate_percent="14.2", term_months="24", fee="300")
+    )
+    assert "above the highest legal rate: 18.7%." in text
+    assert "apr_cap" not in text
+    settings.REVIEW_POLICY = "reviewed"
+    application.provider_owner(application.provider_id, application.created_at).update(address="")
+    text = text_of(reviewers_client.get(page_of(application)))
+    assert "Its owner adds it with the API" in text
+    assert "/v1/providers" not in text

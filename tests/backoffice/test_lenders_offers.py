@@ -255,4 +255,18 @@ def test_eu_offer_form_shows_errors_at_the_field_and_warns_of_an_apr_above_the_c
 def test_eu_offer_form_of_a_lender_without_contact_details_lists_missing_fields(owner, lender):
     text = text_of(confirm(owner, make_of(lender), **EU_FIELDS))
     assert "telephone number" in text
+    assert "Set it with the API." in text
+    assert "`" not in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
+
+
+def test_offer_form_without_a_change_creates_no_version(eu_owner, lender):
+    for fields in (FIELDS, EU_FIELDS):
+        send_form(eu_owner, make_of(lender), **{**fields, "name": f"Loan {len(fields)}"})
+        offer = Offer.objects.latest("id")
+        form = eu_owner.get(action_of(offer)).context["form"]
+        shown = {field.name: str(field.value() or "") for field in form.visible_fields()}
+        assert "Nothing changed." in text_of(confirm(eu_owner, action_of(offer), **shown))
+        assert Offer.objects.get(pk=offer.pk).version == 1
+        confirm(eu_owner, action_of(offer), **{**shown, "rate_min": "5"})
+        assert Offer.objects.get(pk=offer.pk).version == 2
