@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from credit.core.logos import MAX_BYTES, NotALogo, read_logo
-from credit.models import Application, ProviderLogo
+from credit.models import Application, Provider, ProviderLogo
 from identity.access.authentication import forget_credentials
 from tests.api import assert_error
 from tests.backoffice.lenders import console_client, lender_of
@@ -160,3 +160,13 @@ class TestPages:
         shown = f'<img src="/logos/{hashlib.sha256(PNG).hexdigest()}" alt="">'
         for address in ("/my/apply", f"/my/apply/{offer.pk}", f"/my/applications/{application.pk}"):
             assert shown in client.get(address).content.decode(), address
+
+    def test_applicant_pages_show_the_initial_of_a_lender_without_a_logo(self, lender):
+        provider = Provider.objects.get(pk=str(lender.number))
+        offer = OfferFactory(provider=provider)
+        for name, initial in (("<i>bank</i>", "&lt;"), ("\u00e9toile Bank", "\u00c9"), ("Harbor Bank", "H")):
+            provider.name = name
+            provider.save()
+            shown = f'<p class="logo" aria-hidden="true"><span>{initial}</span></p>'
+            for address in ("/my/apply", f"/my/apply/{offer.pk}"):
+                assert shown in Client().get(address).content.decode(), (name, address)
