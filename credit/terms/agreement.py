@@ -108,17 +108,22 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = 
     currency = terms.get("currency")
     if currency:
         meant = (
-            " ".join(filter(None, (gettext("The cost of the credit as a yearly rate."), terms.get("assumptions")))),
+            " ".join(
+                filter(
+                    None, (gettext("The total cost of the credit as a yearly percentage."), terms.get("assumptions"))
+                )
+            ),
             gettext("Interest and all other costs of the credit."),
             gettext("The sums that are made available to you."),
             gettext("The total amount of credit and its total cost."),
         )
     else:
+        # The words of the model form H-2 of Regulation Z.
         meant = (
-            gettext("The cost of the credit as a yearly rate."),
-            gettext("The dollar amount the credit costs."),
-            gettext("The credit provided, less the fee."),
-            gettext("The amount you will have paid when you have made all scheduled payments."),
+            gettext("The cost of your credit as a yearly rate."),
+            gettext("The dollar amount the credit will cost you."),
+            gettext("The amount of credit provided to you or on your behalf."),
+            gettext("The amount you will have paid after you have made all payments as scheduled."),
         )
     # A line of credit lacks some of the figures.
     disclosed = [

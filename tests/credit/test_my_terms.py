@@ -59,10 +59,10 @@ class TestPage:
         costs = r'<th scope="row">([^<]+)(?:<br><span class="hint">([^<]+)</span>)?</th><td>([^<]+)</td>'
         figures = {title: value for title, _words, value in re.findall(costs, page)}
         assert {title: words for title, words, _value in re.findall(costs, page) if words} == {
-            "Annual percentage rate": "The cost of the credit as a yearly rate.",
-            "Finance charge": "The dollar amount the credit costs.",
-            "Amount financed": "The credit provided, less the fee.",
-            "Total of payments": "The amount you will have paid when you have made all scheduled payments.",
+            "Annual percentage rate": "The cost of your credit as a yearly rate.",
+            "Finance charge": "The dollar amount the credit will cost you.",
+            "Amount financed": "The amount of credit provided to you or on your behalf.",
+            "Total of payments": "The amount you will have paid after you have made all payments as scheduled.",
         }
         assert figures["Amount"] == "$12,000.00"
         assert figures["Interest rate"] == "7.25%"

@@ -95,7 +95,7 @@ def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
     page = client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode()
     text = read(page)[0]
     assert re.search(r"Total amount of credit The sums that are made available to you\. 10,000\.00.EUR", text), text
-    assert "The cost of the credit as a yearly rate. The credit is drawn down at once and in full." in text
+    assert "The total cost of the credit as a yearly percentage. The credit is drawn down at once and in full." in text
     assert "schedule" not in page
 
 
