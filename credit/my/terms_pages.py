@@ -120,7 +120,16 @@ class AcceptPage(MyPage):
         if not terms.acceptable:
             messages.error(request, error_message(NothingToAccept()))
             return redirect("my_application", application.pk)
-        return render(request, "credit/my/decline.html", _facts(application, terms, now))
+        page = _facts(application, terms, now)
+        return render(request, "credit/my/decline.html", {**page, "title": _decline_title(page)})
+
+
+def _decline_title(page: Mapping[str, Any]) -> str:
+    if page["offered"]:
+        return gettext("Decline the counteroffer")
+    if not page["loan"]:
+        return gettext("Decline these terms")
+    return gettext("Decline this line of credit") if page["is_line"] else gettext("Decline this loan")
 
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:

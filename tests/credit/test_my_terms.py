@@ -127,6 +127,8 @@ class TestPage:
         assert "Accept this line of credit" in page
         assert "this loan" not in page
         assert "schedule" not in page
+        declines = browser_of(application.consumer).post(path_of(application), {"do": "decline"}).content.decode()
+        assert "<h1>Decline this line of credit</h1>" in declines
 
     def test_terms_page_of_an_approval_without_a_loan_shows_the_offer(self):
         application = ApplicationFactory(
@@ -135,6 +137,8 @@ class TestPage:
         page = terms_page(application)
         assert "Starter loan" in page
         assert "Accept these terms" in page
+        declines = browser_of(application.consumer).post(path_of(application), {"do": "decline"}).content.decode()
+        assert declines.count("Decline these terms") == 3
         assert "The lender has not set a loan amount" in page
         assert "You accepted the offer." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
