@@ -122,6 +122,25 @@ def test_page_of_a_submitted_application_shows_the_offer_or_the_rejection_reason
     assert page.count("<h2>Why it was declined</h2>") == 1
 
 
+@pytest.mark.parametrize(
+    ("reasons", "shown"),
+    [
+        (["income_insufficient"], "<p><bdi>Income insufficient for amount of credit requested</bdi></p>"),
+        (
+            ["income_insufficient", "obligations_excessive"],
+            "</bdi></li><li><bdi>Excessive obligations in relation to income</bdi></li>",
+        ),
+    ],
+)
+def test_pages_of_a_rejection_show_a_single_reason_as_a_paragraph_and_two_reasons_as_a_list(reasons, shown):
+    world = World(person={**PERSON, "language": "en"}, start=datetime.now(UTC))
+    world.submit(0)
+    world.move(0, "rejected", metadata={"reasons": reasons}, reason="Apply again next year.")
+    browser, path = browser_of(world.application.consumer), f"/my/applications/{world.application.pk}"
+    for address in (path, f"{path}/explanation"):
+        assert shown in browser.get(address).content.decode(), address
+
+
 @pytest.mark.parametrize("metadata", [None, {"reasons": ["unknown_code"]}])
 def test_page_of_a_rejection_without_valid_reasons_refers_to_the_lender(settings, offer, metadata):
     settings.REVIEW_POLICY = "open"
