@@ -10,6 +10,7 @@ from config.core.registration import declared
 from config.ops import demo_ids
 from config.webhooks.models import Endpoint
 from credit.core.machine import MACHINE
+from credit.demo import book
 from credit.models import Application, Counteroffer, Offer
 from credit.terms import counteroffers
 from identity.management.commands import seed_demo
@@ -76,6 +77,15 @@ def test_seed_demo_does_not_recreate_records_moved_to_another_account(here):
     counts = count_all()
     run_json("seed_demo")
     assert count_all() == counts
+
+
+def test_number_questions_of_demo_offers_have_limits_and_months_have_an_example_in_years():
+    schemas = [offer.get("application_schema", {}) for offer in [*book.DATA["offers"], book.DATA["offer"]]]
+    questions = [question for schema in schemas for question in schema.get("properties", {}).items()]
+    numbers = {name: schema for name, schema in questions if schema["type"] == "integer" and "enum" not in schema}
+    assert {name for name, schema in numbers.items() if not {"minimum", "maximum"} <= schema.keys()} == set()
+    months = {name: schema["description"] for name, schema in numbers.items() if name.startswith("months_")}
+    assert months == dict.fromkeys(["months_employed", "months_at_address"], "For example, 3 years are 36 months.")
 
 
 def test_demo_api_key_and_passwords_are_accepted(here, client):
