@@ -55,7 +55,7 @@ def test_new_application_form_is_prefilled_with_the_account_email_or_the_latest_
     page = browser_of(user).get(path).content.decode()
     assert "from your latest application" in page
     assert 'value="Ada Example"' in page
-    assert 'value="ada@example.test"' in page
+    assert 'value="confirmed@example.test"' in page
     assert "8000.50" not in page
     assert 'value="Ada Example"' not in browser_of(UserFactory()).get(path).content.decode()
     draft = browser_of(user).get(f"/my/applications/{draft_of(user).pk}/edit").content.decode()
