@@ -67,19 +67,23 @@ class SeenForm(forms.Form):
         return re.split(r"[./]", path)[-1]
 
     def set_errors(self, error: ApiError | forms.ValidationError) -> None:
-        """Set an action's error on the invalid fields, otherwise on the form.
-
-        Replace names of the API by field labels, or by words.
-        """
+        """Set an action's error on the invalid fields, otherwise on the form."""
         if isinstance(error, forms.ValidationError):
             self.add_error(None, error)
             return
+        for field, message in self.errors_of(error):
+            self.add_error(field or None, message)
+
+    def errors_of(self, error: ApiError) -> list[tuple[str, str]]:
+        """Return the messages of an error with their fields. A message about the form has the field "".
+
+        Names of the API are replaced by field labels, or by words.
+        """
         details = error.details if isinstance(error.details, list) else []
         errors = [(self.field_of(str(row.get("field"))), str(row.get("message"))) for row in details]
         if not errors or any(field not in self.fields for field, _ in errors):
             errors = [("", str(error))]
-        for field, message in errors:
-            self.add_error(field or None, error_in_words(re.sub(r"`([a-z_]+)`", self._label_of, message)))
+        return [(field, error_in_words(re.sub(r"`([a-z_]+)`", self._label_of, message))) for field, message in errors]
 
     def _label_of(self, name: re.Match[str]) -> str:
         field = self.fields.get(self.field_of(name[1]))

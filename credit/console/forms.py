@@ -9,9 +9,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import get_language_info
 
-from config.backoffice.forms import SeenForm
 from config.core.currencies import separators, to_minor_units, to_units
-from config.core.errors import ApiError
 from config.core.figure_fields import AmountField, FigureField
 from credit.core.applicants import LANGUAGES, language_of
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
@@ -77,15 +75,6 @@ def initial_terms(terms: Mapping[str, Any], currency: str | None) -> dict[str, A
     """Return the initial values of the loan's fields."""
     amounts = {field: to_units(terms.get(name), currency) for field, name in _AMOUNTS.items()}
     return {**amounts, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
-
-
-def set_errors(form: SeenForm, refusal: ApiError) -> list[tuple[str, str]]:
-    """Set the errors of a loan on the form's fields. For an unsubmitted form, return the errors as rows instead."""
-    if form.is_bound:
-        form.set_errors(refusal)
-        return []
-    details: Any = refusal.details or ()
-    return [(str(form.fields[form.field_of(detail["field"])].label), detail["message"]) for detail in details]
 
 
 def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from credit.console.forms import (
     initial_terms,
     languages_between,
     preview,
-    set_errors,
     terms_of,
 )
 from credit.console.records import OfApplication
@@ -243,7 +242,12 @@ class LoanConsole(ReviewAdmin):
             try:
                 figures = _cost_of(record, form.to, terms)
             except ApiError as refusal:
-                figures, is_wrong = set_errors(form, refusal), form.is_bound
+                is_wrong = form.is_bound
+                if is_wrong:
+                    form.set_errors(refusal)
+                else:
+                    errors = form.errors_of(refusal)
+                    figures = [(str(form.fields[field].label) if field else "Loan", text) for field, text in errors]
         if not is_wrong:
             return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
         # While a figure is invalid, the page shows the costs of the initial terms.

@@ -391,3 +391,15 @@ def test_errors_of_a_decision_do_not_contain_names_of_the_api(reviewers_client, 
     text = text_of(reviewers_client.get(page_of(application)))
     assert "Its owner adds it with the API" in text
     assert "/v1/providers" not in text
+
+
+def test_opened_approval_form_shows_why_the_initial_terms_are_not_allowed(reviewers_client):
+    application = applied(eu_offer(apr_cap=18.7, apr_min_percent=17.0))
+    Application.objects.filter(pk=application.pk).update(
+        offer_snapshot={**application.offer_snapshot, "apr_cap": 0.1, "apr_max_percent": 99}
+    )
+    page = reviewers_client.get(move_of(application, "approved"))
+    ((label, text),) = page.context["figures"]
+    assert label == "Loan"
+    assert "above the highest legal rate: 0.1%." in text
+    assert not page.context["form"].errors
