@@ -356,7 +356,7 @@ class ApplyPage(_FormPage):
         if fields := restored(request):
             return _show(request, _forms_of(request, offer, fields), prefilled_from="session")
         loan = loan_from(request.GET, offer)
-        person = _known_person(request, latest[0][0] if latest else None)
+        person = _known_person(request, latest[0].applicants if latest else None)
         typed = _forms_of(request, offer, person=person, loan=loan)
         return _show(request, typed, prefilled_from="application" if latest else "")
 

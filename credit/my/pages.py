@@ -2,8 +2,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
@@ -97,6 +98,14 @@ def actor_on(request: HttpRequest) -> Actor:
     return Actor(user=request.user, credential="my")
 
 
+class Latest(NamedTuple):
+    """The applicants and the status of an application."""
+
+    applicants: Applicants
+    status: str
+    application_id: UUID
+
+
 def own_applications(request: HttpRequest) -> QuerySet[Application]:
     return Application.objects.filter(consumer=request.user.pk)
 
@@ -145,33 +154,36 @@ def localized(request: HttpRequest) -> Iterator[None]:
     """
     latest = latest_applicants(request.user) if request.user.is_authenticated else []
     language = chosen_language(request) or language_of(
-        latest[0][0] if latest else None, otherwise=get_language_from_request(request)
+        latest[0].applicants if latest else None, otherwise=get_language_from_request(request)
     )
     request.LANGUAGE_CODE = language  # Django's error page uses this attribute
     with override(language), timezone.override(_tzinfo_on(request, latest)):
         yield
 
 
-def _tzinfo_on(request: HttpRequest, latest: list[tuple[Applicants, str]]) -> tzinfo:
+def _tzinfo_on(request: HttpRequest, latest: list[Latest]) -> tzinfo:
     """Return the time zone of the page's application, or of the user.
 
-    Mails about the application use the same time zone.
+    Mails about the application use the same time zone. If the application is not in `latest`, it is read.
     """
     application_id = request.resolver_match.kwargs.get("application_id")  # type: ignore[union-attr]
     if application_id is None or not request.user.is_authenticated:
         return _tzinfo_of(latest)
+    for row in latest:
+        if str(row.application_id) == application_id:
+            return deadlines.tzinfo_of(row.applicants)
     application = get_by_uuid(own_applications(request).only("applicants"), application_id, Http404)
     return deadlines.tzinfo_of(application.readable_applicants)
 
 
-def latest_applicants(user: Any) -> list[tuple[Applicants, str]]:
+def latest_applicants(user: Any) -> list[Latest]:
     """Return the applicants and the status of the user's latest applications, newest first.
 
     The list has no applications without readable applicants.
     """
     own = Application.objects.filter(consumer=user)
     rows = own.only("applicants", "status").order_by("-id")[:_LATEST]
-    return [(persons, row.status) for row in rows if (persons := row.readable_applicants)]
+    return [Latest(persons, row.status, row.pk) for row in rows if (persons := row.readable_applicants)]
 
 
 def tzinfo_of_user(user: Any) -> tzinfo:
@@ -179,14 +191,14 @@ def tzinfo_of_user(user: Any) -> tzinfo:
     return _tzinfo_of(latest_applicants(user))
 
 
-def _tzinfo_of(latest: list[tuple[Applicants, str]]) -> tzinfo:
+def _tzinfo_of(latest: list[Latest]) -> tzinfo:
     """Return the time zone of the latest sent application with a known zone, otherwise of a draft, otherwise UTC.
 
     Drafts come last, so that the dates of a list don't change while the applicant edits a draft.
     """
-    for persons, _status in sorted(latest, key=lambda row: row[1] == states.DRAFT):
-        if deadlines.zone_of(persons) != deadlines.UNKNOWN:
-            return deadlines.tzinfo_of(persons)
+    for row in sorted(latest, key=lambda row: row.status == states.DRAFT):
+        if deadlines.zone_of(row.applicants) != deadlines.UNKNOWN:
+            return deadlines.tzinfo_of(row.applicants)
     return UTC
 
 

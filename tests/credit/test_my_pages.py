@@ -7,7 +7,9 @@ from io import StringIO
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.core.digest import digest_of
@@ -17,6 +19,7 @@ from credit.documents.requests import mark_document
 from credit.models import Application, Consent, DocumentFile
 from credit.my.words import delivery_in_words
 from credit.notices.services import consent_text, give_consent
+from tests.credit.applicants import PERSON
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.notices.world import World
 from tests.credit.support import make_reviewer as reviewer
@@ -93,6 +96,14 @@ class TestList:
         assert 'href="/my"' in browser.get("/account/").content.decode()
         for path in ("", "/applications/01a20000-0000-7000-8000-000000000000"):
             assert Client().get(f"/my{path}").headers["Location"].startswith("/account/login")
+
+    def test_application_page_reads_applicants_for_the_language_and_for_its_content_only(self, offer):
+        application = applied(offer, applicants=Applicants.of([PERSON]))
+        browser = browser_of(application.consumer)
+        with CaptureQueriesContext(connection) as captured:
+            assert browser.get(f"/my/applications/{application.pk}").status_code == 200
+        read = [query["sql"] for query in captured if '"credit_application"."applicants"' in query["sql"]]
+        assert len(read) == 2
 
 
 class TestButtons:
