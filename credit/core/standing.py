@@ -36,11 +36,11 @@ BY_STATUS = {
     states.WITHDRAWN: Standing(_("Withdrawn"), _("The application is closed.")),
     states.EXPIRED: Standing(_("Expired"), _("You can apply again.")),
 }
-ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out the loan under the agreement."), LENDER)
+ACCEPTED = Standing(_("Approved and accepted"), _("The lender provides the credit under the agreement."), LENDER)
 WITHDRAWN_FROM = Standing(_("A borrower withdrew from the contract"), _("Pay back what is due."), YOU)
 OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), YOU)
 CLOSED = Standing(_("Draft closed"), _("The lender never received this draft."))
-DECLINED = Standing(_("You declined the loan"), _("The application is closed."))
+DECLINED = Standing(_("You declined the offer"), _("The application is closed."))
 ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."), REVIEWER)
 
 

@@ -139,9 +139,9 @@ STEPS = [
     (reject, "The lender decided on your application", "Log in to read the decision and its", False, "under_review"),
     (grant, "The lender decided on your application", "Accept or decline the terms.", True, "under_review"),
     (offer_other_terms, "The lender offers other terms", "Accept or decline the", True, "under_review"),
-    (accept, "You accepted the loan", "The lender pays out the loan under the agreement.", False, "under_review"),
-    (accept_other_terms, "You accepted the loan", "The lender pays out the loan under", False, "under_review"),
-    (decline, "You declined the loan", "The application is closed.", False, "under_review"),
+    (accept, "You accepted the offer", "The lender provides the credit under the agreement.", False, "under_review"),
+    (accept_other_terms, "You accepted the offer", "The lender provides the credit under", False, "under_review"),
+    (decline, "You declined the offer", "The application is closed.", False, "under_review"),
     (decline_other_terms, "You declined the counteroffer", "The lender decides, or requests", False, "under_review"),
     (withdraw_other_terms, "The lender withdrew its counteroffer", "The lender decides, or", False, "under_review"),
     (ask_again, "You requested reconsideration", "A reviewer reconsiders the decision.", True, "under_review"),
@@ -180,7 +180,7 @@ def test_acceptance_of_a_loan_sends_a_single_mail_with_the_first_payment(person,
     subjects = [subject.partition(":")[0] for subject, _ in mails()]
     offered = accepting is accept_other_terms
     first = "The lender offers other terms" if offered else "The lender decided on your application"
-    assert subjects == [first, "You accepted the loan"]
+    assert subjects == [first, "You accepted the offer"]
     application.refresh_from_db()
     assert f"monthly payments of ${application.loan_terms.payment_cents / 100:,.2f}" in mails()[-1][1]
 
@@ -195,8 +195,8 @@ def test_mail_about_a_rejection_does_not_state_the_outcome(person):
 @pytest.mark.parametrize(
     ("language", "title", "rows"),
     [
-        ("es", "Usted aceptó el préstamo", ("Prestamista: Cedar Bank", "Siguiente paso: ", "Monto: ")),
-        ("de", "Sie haben den Kredit angenommen", ("Kreditgeber: Cedar Bank", "Nächster Schritt: ", "Betrag: ")),
+        ("es", "Usted aceptó la oferta", ("Prestamista: Cedar Bank", "Siguiente paso: ", "Monto: ")),
+        ("de", "Sie haben das Angebot angenommen", ("Kreditgeber: Cedar Bank", "Nächster Schritt: ", "Betrag: ")),
     ],
 )
 def test_application_mail_is_in_the_language_of_the_first_applicant(person, language, title, rows):

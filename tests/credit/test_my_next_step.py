@@ -135,7 +135,7 @@ def test_next_step_of_an_accepted_loan_is_the_first_or_the_next_payment(monkeypa
     steps = steps_of(application)
     first = f"{money(terms.payment_cents)} on {date_in_words(timezone.datetime.fromisoformat(schedule[0]['due_on']))}"
     assert steps["First payment"] == first
-    assert steps["Next step"] == "The lender pays out the loan under the agreement."
+    assert steps["Next step"] == "The lender provides the credit under the agreement."
     assert (steps["Who acts"], steps["Deadline"]) == ("The lender", "The lender sets the day.")
     assert "+15035550100" in steps["Contact"]
     days_later = timezone.now() + timedelta(days=40)

@@ -255,7 +255,7 @@ class TestDecline:
     def test_declining_an_approval_withdraws_the_application_with_a_reason_code(self, approved, offer):
         assert "You declined the offer." in decide(approved, "decline")
         assert approved.status == "withdrawn"
-        assert "You declined the loan" in browser_of(approved.consumer).get("/my").content.decode()
+        assert "You declined the offer" in browser_of(approved.consumer).get("/my").content.decode()
         lender = lender_of(offer)
         moved = lender.read(f"/applications/{approved.pk}/history").json()["history"][-1]
         assert (moved["status"], moved["reason_code"]) == ("withdrawn", "declined_by_applicant")
@@ -280,7 +280,7 @@ class TestDecline:
         row = approved.history.latest("position")
         assert (row.reason, row.reason_code) == (None, None)
         page = browser_of(approved.consumer).get("/my").content.decode()
-        assert "You declined the loan" not in page
+        assert "You declined the offer" not in page
         assert "Withdrawn" in page
 
     def test_only_the_withdrawal_of_an_approval_has_a_reason_code(self, approved, offer):
