@@ -42,6 +42,12 @@ CODE_MAX, NAME_MAX, PASSKEYS_MAX, PERSON_NAME_MAX = 32, 64, 20, 150
 FORGOTTEN_TEMPLATE, CONFIRMATION_TEMPLATE = "forgotten_password", "confirmation_again"
 
 
+def _remove_placeholders(form: Any) -> None:
+    """Remove the placeholders of allauth, which repeat the labels."""
+    for field in form.fields.values():
+        field.widget.attrs.pop("placeholder", None)
+
+
 class LogInForm(LoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -55,8 +61,7 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             self.fields["login"].widget.attrs["autofocus"] = False
             self.fields["password"].widget.attrs["autofocus"] = True
         self.order_fields(["login", "password"])
-        for field in self.fields.values():  # a placeholder would repeat the label
-            field.widget.attrs.pop("placeholder", None)
+        _remove_placeholders(self)
 
 
 def _name_fields() -> dict[str, forms.Field]:
@@ -86,6 +91,7 @@ class _ShortRules:
         if "password2" in self.fields:
             self.fields["password1"].label = gettext("New password")
             self.fields["password2"].label = gettext("Repeat the new password")
+        _remove_placeholders(self)
 
 
 class _PersonName:
@@ -127,8 +133,6 @@ class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
         if self.invitation is not None and invitations.requires_name(self.invitation):
             self.fields.update(_name_fields())
             self.order_fields(["email", "first_name", "last_name"])
-        for field in self.fields.values():  # a placeholder would repeat the label
-            field.widget.attrs.pop("placeholder", None)
 
     def validate_unique_email(self, value: str) -> str:
         """Store whether the address belongs to an account. An unconfirmed change of an address is ignored."""
@@ -163,6 +167,7 @@ class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fields["email"].label = gettext("Email address")
+        _remove_placeholders(self)
 
     def clean_email(self) -> str:
         """Normalize the address without a query, whose time would reveal whether the address has an account."""

@@ -148,6 +148,14 @@ def test_labels_of_account_forms_end_without_a_colon(browser, client, shop):  # 
     assert [label for label in labels if label.endswith(":")] == []
 
 
+def test_forms_of_log_in_and_passwords_have_no_placeholders(browser, client):
+    for path in ("login", "signup", "password/forgot"):
+        assert "placeholder=" not in client.get(f"/account/{path}").content.decode(), path
+    page = browser.get("/account/password").content.decode()
+    assert "Current password" in page
+    assert "placeholder=" not in page
+
+
 def test_translated_page_without_a_second_factor_has_no_english_sentence(client, user):
     client.post("/account/login", {"login": user.username, "password": PASSWORD})
     assert equal_texts(getter(client, "/account/reauthenticate")) == []
