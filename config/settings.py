@@ -292,6 +292,7 @@ ACCOUNT_FORMS = {
     "set_password": "identity.accounts.forms.NewPasswordForm",
     "reset_password": "identity.accounts.forms.ForgottenPasswordForm",
     "reset_password_from_key": "identity.accounts.forms.ForgottenPasswordKeyForm",
+    "reauthenticate": "identity.accounts.forms.PasswordAgainForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]

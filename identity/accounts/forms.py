@@ -3,6 +3,7 @@
 import secrets
 from typing import Any
 
+from allauth.account import forms as account_forms
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import (
     ChangePasswordForm,
@@ -214,6 +215,14 @@ class PasswordForm(_ShortRules, ChangePasswordForm):  # type: ignore[misc]
 def _code_field(label: Any, **attributes: Any) -> forms.CharField:
     attributes = {"autocomplete": "one-time-code", "autofocus": True, **attributes}
     return forms.CharField(label=label, max_length=CODE_MAX, widget=forms.TextInput(attrs=attributes))
+
+
+class PasswordAgainForm(account_forms.ReauthenticateForm):  # type: ignore[misc]
+    """The form in which a logged-in user enters the password again."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _remove_placeholders(self)
 
 
 class _CodeForm(forms.Form):

@@ -156,6 +156,13 @@ def test_forms_of_log_in_and_passwords_have_no_placeholders(browser, client):
     assert "placeholder=" not in page
 
 
+def test_form_to_enter_the_password_again_has_no_placeholder(client, user):
+    client.post("/account/login", {"login": user.username, "password": PASSWORD})
+    page = client.get("/account/reauthenticate").content.decode()
+    assert 'name="password"' in page
+    assert "placeholder=" not in page
+
+
 def test_translated_page_without_a_second_factor_has_no_english_sentence(client, user):
     client.post("/account/login", {"login": user.username, "password": PASSWORD})
     assert equal_texts(getter(client, "/account/reauthenticate")) == []
