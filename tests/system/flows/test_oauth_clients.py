@@ -61,7 +61,7 @@ def click_through(browser, address, callback):
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(address)
     page.get_by_label("User name").fill("maria")
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     assert page.get_by_role("heading").inner_text() == "Budget app requests to act on your behalf"
     store_screenshot(page, "consent", whole=False)
