@@ -62,6 +62,7 @@ def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
     context = {
         "title": title, "meaning": meaning, "remedy": remedy, "provider_name": settings.PROVIDER_NAME,
         "ways": [*sections, _ACCOUNT], "request_id": _request_id(response),
+        "privacy_policy_url": settings.PRIVACY_POLICY_URL, "terms_url": settings.TERMS_URL,
     }  # fmt: skip
     language = getattr(request, "LANGUAGE_CODE", None) or get_language_from_request(request)
     with override(language):

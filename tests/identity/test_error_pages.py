@@ -158,11 +158,11 @@ def test_page_about_too_many_tries_has_a_title_that_states_the_cause(settings):
 
 
 def test_footer_links_the_operators_privacy_policy_and_terms_only_if_they_are_set(browser, settings):
-    for page in ("/", "/my/apply", "/my", "/account/"):
+    for page in ("/", "/my/apply", "/my", "/account/", "/my/missing"):
         assert "Privacy policy" not in browser.get(page, headers=BROWSER).content.decode()
     assert "describes how your data are used" not in Client().get("/account/signup").content.decode()
     settings.PRIVACY_POLICY_URL, settings.TERMS_URL = "https://www.example/privacy", "https://www.example/terms?a&b"
-    for page in ("/", "/my/apply", "/my", "/account/"):
+    for page in ("/", "/my/apply", "/my", "/account/", "/my/missing"):
         footer = re.search("<footer.*</footer>", browser.get(page, headers=BROWSER).content.decode(), re.S)[0]
         assert '<a href="https://www.example/privacy">Privacy policy</a>' in footer
         assert '<a href="https://www.example/terms?a&amp;b">Terms of use</a>' in footer
