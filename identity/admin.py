@@ -155,7 +155,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
                 ("At the back office", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
                 ("When", {"fields": ("last_login", "date_joined")}),
             ]
-        return []  # the summary has the fields
+        return []  # the summary of the page contains the fields
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Display groups as checkboxes."""

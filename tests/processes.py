@@ -107,7 +107,7 @@ def temporary_database(server: str, name: str, *, template: str = "template1") -
 
 
 def create_database(server: str, name: str, *, template: str = "template1") -> None:
-    """Create a database on the server of an address, as a copy of another."""
+    """Create the database `name` on the server with this URL, as a copy of the database `template`."""
     from psycopg import sql
 
     command = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))

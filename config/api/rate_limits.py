@@ -152,7 +152,7 @@ class RateLimit(BaseThrottle):
         try:
             if request.auth is None:
                 consume_by_address(declared.limit or "anonymous", request)
-            elif request.method.lower() in view.action_map:  # REST framework rejects other methods with 405
+            elif request.method.lower() in view.action_map:  # for other methods, REST framework returns 405
                 limit = declared.limit or ("read" if is_safe else view.write_limit)
                 consume(limit, str(request.auth.user_id))
                 if request.auth.actor_id is not None:

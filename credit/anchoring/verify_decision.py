@@ -565,7 +565,7 @@ NOT_CANONICAL = "the JSON is not canonical: compact, with sorted keys"
 
 
 def canonical(text: str | None) -> Any:
-    """Parse canonical JSON: RFC 8785, or the form before record version 4. Raises CheckFailed for other forms.
+    """Parse canonical JSON of RFC 8785 or of the records before version 4. Raises CheckFailed for other forms.
 
     Both forms are accepted, because scorecards, facts, and applicants can be older than the record.
     """

@@ -103,7 +103,7 @@ CHANGE_LENDER = RecordAction(
     permission="credit.view_provider",
     run=_change,
     form=LenderForm,
-    seen=lambda provider: repr(sorted(_initial(provider).items())),  # without line breaks, which browsers change
+    seen=lambda provider: repr(sorted(_initial(provider).items())),  # `repr` escapes line breaks, which browsers change
     initial=_initial,
     consequences=lambda _provider: [
         "Applicants see the name and the contact data. Later notices and agreements contain them.",

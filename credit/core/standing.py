@@ -45,5 +45,5 @@ ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."),
 
 
 def of_status(status: str) -> Standing:
-    """Return the texts of a status. An unknown status is displayed unchanged."""
+    """Return the title, the next step, and the actor for a status. The title of an unknown status is the status."""
     return BY_STATUS.get(status) or Standing(status, "")

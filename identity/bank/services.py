@@ -1,8 +1,8 @@
 """Link bank items, read their data, and store the data that the owner approved.
 
-API clients can also stage bank data. So each payload that the platform stages itself contains an HMAC of the payload
-and its owner. A row is `from_provider` only if the HMAC is valid. Staging removes the HMAC from payloads of clients, so
-clients can't reuse it.
+API clients can also stage bank data. To distinguish its own payloads, the platform adds an HMAC of the payload and its
+owner. A row is `from_provider` only if the HMAC is valid. Staging removes the HMAC from payloads of clients, so clients
+can't reuse it.
 """
 
 import hmac

@@ -149,7 +149,7 @@ class TestStoredResponses:
 
 
 class TestResponsesThatAreNotStored:
-    """After the cause is fixed, the same key works."""
+    """Test that a client can retry with the same key after it has fixed the cause of an error."""
 
     def test_idempotency_key_can_be_reused_if_the_request_was_rejected_before_execution(
         self, api, user, stranger, anonymous, body

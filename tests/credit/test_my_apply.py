@@ -194,7 +194,7 @@ class TestPartialApplicants:
         assert draft_of(user).applicants is None
         assert 'value="1980-02-29"' in browser_of(user).get(path).content.decode()
 
-    def test_partial_applicants_are_exported_and_erased_with_the_account(self, full_offer, user):
+    def test_incomplete_applicants_of_a_draft_are_exported_and_erased_with_the_account(self, full_offer, user):
         send(f"/my/apply/{full_offer.pk}", user, "save", **{**ADA, "second-legal_name": "Grace"})
         (row,) = PartialApplicants.objects.all()
         values = COPIED_VALUES["credit.PartialApplicants"]
@@ -204,7 +204,9 @@ class TestPartialApplicants:
         assert not PartialApplicants.objects.exists()
 
     @pytest.mark.parametrize("columns", [{"status": "withdrawn"}, {"applicants": "by a program"}, {}])
-    def test_prune_deletes_partial_applicants_that_the_application_form_no_longer_uses(self, full_offer, user, columns):
+    def test_prune_deletes_incomplete_applicants_that_the_application_form_no_longer_uses(
+        self, full_offer, user, columns
+    ):
         send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
         draft = draft_of(user)
         for name, value in columns.items():
@@ -213,7 +215,7 @@ class TestPartialApplicants:
         assert prune(now=timezone.now())["partial_applicants"] == (1 if columns else 0)
         assert PartialApplicants.objects.exists() is not bool(columns)
 
-    def test_application_form_is_empty_if_the_partial_applicants_cannot_be_decrypted(self, full_offer, user):
+    def test_application_form_is_empty_if_the_incomplete_applicants_cannot_be_decrypted(self, full_offer, user):
         send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
         with connection.cursor() as cursor:
             cursor.execute("UPDATE credit_partialapplicants SET entered = 'damaged'")

@@ -184,7 +184,7 @@ class TestConfiguredKey:
         with pytest.raises(ImproperlyConfigured, match="restore that key"):
             checks.require_at_start()
 
-    def test_development_creates_a_record_key(self, db, settings, tmp_path):
+    def test_platform_in_development_creates_a_missing_record_key(self, db, settings, tmp_path):
         settings.DECISION_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
         (key,) = published()
         file = tmp_path / "decision-signing-key"

@@ -124,8 +124,8 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
         **serializers.NULLABLE,
         shape=shapes.METADATA,
         help_text="Data about the decision: the principal `reasons` of a rejection, the `terms` of an approved loan, "
-        "and the `report_ids` of the used reports. The API stores the data with the status change. `consumer_report` "
-        "contains reports that the platform does not store. Null if there is no metadata.",
+        "and the `report_ids` of the used reports. For reports that the platform does not store, `consumer_report` has "
+        "the agencies and the scores. The API stores the metadata with the status change. Null if there is none.",
     )
 
 

@@ -327,7 +327,7 @@ class ProductMetadataSerializer(LoanFiguresSerializer):
 
 
 class VariantSerializer(ResponseSerializer):
-    """A term of an offer."""
+    """A variant of a product: an offer with one of its numbers of months, or an offer without terms."""
 
     id = TextField(
         help_text="The id of the product and the term in months, such as `12-36`, or `12-any` for an offer without "

@@ -105,7 +105,7 @@ def test_generated_python_clients_contain_all_operations_and_send_twelve_request
     assert CALLS in run(sys.executable, HERE / "golden.py", *server, **environment)
 
 
-@pytest.mark.nightly  # mypy needs a minute; the twelve requests are the short form
+@pytest.mark.nightly  # mypy needs a minute, so CI only sends twelve requests with the clients
 def test_generated_python_clients_pass_strict_type_checks(documents):
     generate_python_clients(documents)
     printed = run(sys.executable, "-m", "mypy", "--strict", *PACKAGES.values(), cwd=documents, may_fail=True)
