@@ -92,7 +92,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
 
 
 class ClaimPayload(ClaimRequestSerializer):
-    """The fields of `ClaimRequestSerializer` without `user_id`, for staging.
+    """A claim that waits for the approval of its owner: the fields of `ClaimRequestSerializer` without `user_id`.
 
     `verification_level` accepts only levels that owners can set.
     """

@@ -32,8 +32,8 @@ HIDDEN = "•••"
 class Event(models.Model):
     """A change of an account's record, with the fields of its schema, but without names or contact data.
 
-    `sequence` numbers the account's events from 1 without a gap, and is null until the event is published. Only
-    committed events are numbered, so a smaller number never appears after a larger number.
+    `sequence` is the number of the event in the account's feed, from 1, without gaps. It is null until the event is
+    published. Only committed events are numbered, so a smaller number never appears after a larger number.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -119,7 +119,7 @@ def complete_verification(page_token: str, progress: Progress, *, now: datetime)
 def _state_of(session: SandboxVerification) -> VerificationState:
     progress = Progress(session.progress)
     steps = dict.fromkeys(_STEPS, "waiting_for_prerequisite" if progress is Progress.WAITING else "success")
-    # The last step contains the outcome. Until then, the first step waits for the applicant.
+    # The last step contains the outcome. Before the outcome, the first step waits for the applicant.
     steps[_STEPS[0 if progress is Progress.WAITING else -1]] = _WORD_OF[progress]
     return VerificationState(
         reference=session.reference,

@@ -45,7 +45,7 @@ def test_search_for_a_name_opens_the_application_list_and_logs_one_access(review
     assert DataAccess.objects.filter(action="list").count() == 4
 
 
-def test_search_for_an_email_address_opens_the_matching_list_and_logs_access_to_both_lists(
+def test_search_for_an_email_address_opens_the_list_with_matches_and_logs_access_to_applications_and_people(
     reviewers_client, operations_client
 ):
     UserFactory(username="quiet", email="quiet@example.test")

@@ -36,7 +36,10 @@ def action_of(offer, language):
 
 
 def entered(page, texts):
-    """Return the fields of a form by the help text of each, which is the offer's own text."""
+    """Map the name of each field on the page to its translation in `texts`.
+
+    The help text of a field is the original text, which is the key in `texts`.
+    """
     rows = re.findall(r'<textarea name="(text_\d+)".*?<p class="help" id="id_\1_helptext">(.*?)</p>', page, re.DOTALL)
     return {name: texts[html.unescape(text)] for name, text in rows if html.unescape(text) in texts}
 

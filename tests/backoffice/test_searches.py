@@ -37,7 +37,7 @@ def names_found(client, model, query):
     return [str(row) for row in response.context["cl"].result_list]
 
 
-# tests/credit/commerce/test_search.py tests the other spellings with the same words.
+# tests/credit/commerce/test_search.py tests all names in SEARCHED with the search of the catalog.
 @pytest.mark.parametrize(("name", "query"), SEARCHED[:3])
 def test_back_office_search_finds_a_record_by_words_of_its_name(superusers_client, name, query):
     provider = ProviderFactory(name=name)

@@ -66,7 +66,7 @@ def test_status_declared_with_two_colors_raises_an_error(monkeypatch):
         html._tones.__wrapped__()
 
 
-def test_capability_kind_and_event_names_are_unique_across_apps():
+def test_two_apps_must_not_declare_the_same_capability_kind_or_event():
     for what, name_of in (
         ("capabilities", lambda item: item[0]),
         ("staged_kinds", lambda item: item.name),

@@ -37,7 +37,7 @@ from tests.identity.test_managed_accounts import claimed, create_account, partne
 from tests.second_factors import SoftKey, authenticator_of, wrong_code
 
 pytestmark = pytest.mark.django_db
-# These words are the same in the language.
+# These words are the same in English and in the other language.
 EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Name", "Bank"}}
 # The buttons of the languages have the same names in all languages.
 SAME_EVERYWHERE = {"Credit Platform", "UTC", "UTC.", "127.0.0.1", "English", "Español", "Deutsch"}

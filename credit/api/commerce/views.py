@@ -96,9 +96,9 @@ class CommerceViewSet(ApiViewSet):
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Get a product.
 
-        For the id of a variant, the response has this variant. For the id of a product, the response has the variants
-        that match the selected options. If no variant matches, the response has all variants. Without a selection, the
-        response has the variant of the first term.
+        For the id of a variant, the response has only this variant. For the id of a product, the response has the
+        variants that match the selected options. If no variant matches, the response has all variants. Without a
+        selection, the response has the variant of the first term.
 
         If the id is unknown, not available to you, or filtered out, the API returns 200 with `ucp.status` `error` and a
         message.

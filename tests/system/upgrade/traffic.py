@@ -47,7 +47,10 @@ class Callers(Traffic):
 
 
 def upgrade(version: Version, folder: Path, *, rows: int) -> Result:
-    """Run a version's program, migrate its tables, and restart the servers with this program and then the old one."""
+    """Run the program of an old version, migrate its tables, and run the new program on them.
+
+    At the end, run the old program on the migrated tables.
+    """
     old, var, result = version.program(folder / "old"), folder / "var", Result()
     version.unpack("postgresql", var)
     with cluster() as own, contextlib.ExitStack() as stack:
