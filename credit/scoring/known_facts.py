@@ -71,7 +71,6 @@ def _days(since: datetime, now: datetime) -> int:
 _CENTS, _DAYS = "cents", "days"
 _WINDOW = "the complete calendar months with all transactions"
 _LAST_DAYS = f"the {BOOKINGS_DAYS} days up to `bank.as_of`"
-_ACCOUNTS = "the owned accounts, as the banks reported them"
 
 
 def _identity(name: str, kind: str, read: Read, meaning: str, unit: str | None = None) -> Fact:
@@ -104,8 +103,8 @@ FACTS = (
     ),
     Fact("bank.linked", "boolean", has_linked_bank, SHAREABLE["bank"], PLATFORM, "Whether a bank is linked."),
     _bank(
-        "accounts_balance_cents", "number", "balance_cents", f"The total balance of {_ACCOUNTS}.", unit=_CENTS,
-        dated="balance_on",
+        "accounts_balance_cents", "number", "balance_cents",
+        "The total balance of the owned accounts, as reported by the banks.", unit=_CENTS, dated="balance_on",
     ),
     _bank(
         "income_monthly_cents", "number", "income_monthly_cents",
@@ -121,13 +120,15 @@ FACTS = (
     ),
     _bank(
         "lowest_balance_cents", "number", "lowest_balance_cents",
-        f"The lowest end-of-day total balance of {_ACCOUNTS}, in {_LAST_DAYS}.", unit=_CENTS,
+        f"The lowest end-of-day balance of all owned accounts together, in {_LAST_DAYS}.", unit=_CENTS,
     ),
     _bank(
         "overdrawn_days_90", "number", "overdrawn_days",
-        f"On how many of {_LAST_DAYS} the end-of-day balance of an owned account was below zero.", unit=_DAYS,
+        f"The number of days with a negative end-of-day balance of an owned account, in {_LAST_DAYS}.", unit=_DAYS,
     ),
-    _bank("as_of", "text", "as_of_text", "The last day with all transactions, such as `2026-01-31`."),
+    _bank(
+        "as_of", "text", "as_of_text", "The last day that all linked banks reported completely, such as `2026-01-31`."
+    ),
     Fact(
         "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM,
         "Whole days since the account was created.", _DAYS,
