@@ -280,9 +280,7 @@ def _contact_of(application: Any) -> list[tuple[str, Any]]:
 
 
 def _fields_of(person: Person) -> Iterator[tuple[str, str]]:
-    texts = {
-        path: applicant_value(path, value, None) for path in PATHS if (value := value_at(person, path)) is not None
-    }
+    texts = {path: applicant_value(path, value) for path in PATHS if (value := value_at(person, path)) is not None}
     yield from ((title_of_member(path), value) for path, value in texts.items() if not path.startswith("address."))
     if address := ", ".join(value for path, value in texts.items() if path.startswith("address.")):
         yield "Address", address

@@ -29,11 +29,11 @@ def language_name(tag: str) -> str:
     return tag if name is None else name[:1].upper() + name[1:]
 
 
-def applicant_value(path: str, value: str, country: str | None) -> str:
+def applicant_value(path: str, value: str, country: str | None = None) -> str:
     """Return the value of the field at `path` in words. `country` is the country of the applicant's address.
 
-    Countries, US states, Canadian provinces, languages, and days become words. A North American phone number becomes
-    groups of digits. Other values are unchanged.
+    Countries, languages, and days become words. With `country`, US states and Canadian provinces become words. A North
+    American phone number becomes groups of digits. Other values are unchanged.
     """
     if path == "address.country":
         return country_name(value)
